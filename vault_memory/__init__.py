@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.memory_tool.tool import MemoryTool, ToolAnswer
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths.scopes import Caller
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
@@ -70,7 +70,7 @@ __all__ = [
 _MODULES = {
     "About": "facts.entity_info",
     "AsyncVaultMemory": "api.async_vault",
-    "Caller": "rules.paths.caller",
+    "Caller": "rules.paths.scopes",
     "Config": "config.sections",
     "ContextBlock": "context.blocks",
     "Cut": "context.blocks",

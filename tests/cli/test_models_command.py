@@ -12,7 +12,7 @@ from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.models.embedding import embedders
 from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
-from vault_memory.rules.search.main_language import is_english
+from vault_memory.rules.search.stopwords import is_english
 
 RUSSIAN = """- Запасной ключ от маяка лежит под третьим камнем у старого причала
 - Анна варит борщ по субботам и зовёт всех соседей на большой обед

@@ -9,7 +9,7 @@ import pytest
 from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.rules.learning.policy.secret_masks import MASK, is_same
+from vault_memory.rules.learning.policy.secret_signs import MASK, is_same
 
 NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
 TOLD = [

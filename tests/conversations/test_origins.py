@@ -8,7 +8,7 @@ import pytest
 from tests.every import every
 from vault_memory import VaultMemory
 from vault_memory.cli import main
-from vault_memory.rules.conversations.turn_origin import origin_of
+from vault_memory.rules.conversations.turn import origin_of
 
 NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
 OWN = ("talk", "chat", "cli", "terminal", "voice", "page")

@@ -9,7 +9,7 @@ from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.live_notes import TOOL_MARK
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 CONFIG = "Users/alice/lantern/config/"
 USER = f"{CONFIG}USER.md"

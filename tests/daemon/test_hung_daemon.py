@@ -13,7 +13,7 @@ from tests.mcp.vaults import call, words
 from tests.scenarios.outside import Outside, at
 from vault_memory import VaultMemory
 from vault_memory.api import exchange, query_or_local
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.service.socket_server import SocketServer
 
 NOTE = "Users/mira/memories/boats.md"

@@ -9,7 +9,7 @@ import pytest
 
 from vault_memory import VaultMemory
 from vault_memory.learning.checkpoint import CheckpointStore, LastCycle
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 
 ANN = "user:ann"
 DEV = "channel:dev"

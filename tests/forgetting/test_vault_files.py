@@ -9,7 +9,7 @@ from tests.edits.conftest import Desk
 from vault_memory.forgetting import vault_files
 from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.forgetting.redact_notes import Redacted
+from vault_memory.rules.forgetting.redaction import Redacted
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.snapshots import revision_of
 

@@ -28,7 +28,7 @@ from vault_memory.http.listen import Server, at_address
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens, VaultTokens
 from vault_memory.mcp import streamable_http
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 NAMES = ("north", "south", "west")
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}

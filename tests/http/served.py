@@ -17,7 +17,7 @@ from vault_memory.http.application import application
 from vault_memory.http.connections import Limits
 from vault_memory.http.listen import Server, at_address, at_socket
 from vault_memory.http.tokens import Tokens
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40

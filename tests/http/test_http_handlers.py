@@ -15,7 +15,7 @@ from vault_memory.api import facts_json, json_contract
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.contract import as_json
 from vault_memory.conversations.turn_lookup import REMOVED
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 Serve = Callable[..., Served]
 SCOPES = ["user:mira"]

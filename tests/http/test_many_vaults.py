@@ -19,7 +19,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultUnreachable
 from vault_memory.http.application import MOST_CALLS
 from vault_memory.http.tokens import Tokens, VaultTokens, token_digest
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 UNKNOWN = "unknown-" + "u" * 40
 SEARCH = {"query": "ferry", "limit": 50}

@@ -20,7 +20,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http import prometheus as of_web
 from vault_memory.http.metrics_text import as_text
 from vault_memory.http.tokens import TokenUnsafe
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 TOKEN = "numbers-" + "c" * 32
 LINE = re.compile(

@@ -18,7 +18,7 @@ from tests.http.served import MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.contract.calls import ROUTES
 from vault_memory.http.openapi import document
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 DOCUMENT = document(ROUTES)
 ROUTES = {

@@ -8,7 +8,7 @@ from vault_memory import config
 from vault_memory.config.server_sections import ServeToken
 from vault_memory.errors import ConfigError
 from vault_memory.http.tokens import Tokens, TokenUnsafe
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40

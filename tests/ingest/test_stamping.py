@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.scenarios import index_dump
 from vault_memory import VaultMemory
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 
 ANN = "user:ann"
 NOTES = ("Users/ann/memories/2026-05-24.md", "Users/ann/memories/boat.md")

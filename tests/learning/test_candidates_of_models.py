@@ -20,8 +20,8 @@ from tests.models.llm.test_policy_tables import cases as sentences_of
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion
 from vault_memory import VaultMemory
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.grounding import says_as_much
+from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.learning.write_policy import LOGGED, UNTOLD, content_words
 
 NOON = datetime(2026, 5, 25, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.protocol_results import call
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 NOW = "2026-05-25T19:00+01:00"
 

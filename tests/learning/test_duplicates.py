@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from tests.learning.conftest import Bedroom
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.audit_reader import read_record
 from vault_memory.rules.edits.skipped_duplicates import supports
 

@@ -16,8 +16,8 @@ from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.episodes import EpisodeRules
 from vault_memory.rules.learning.model_prompt import Excerpt
-from vault_memory.rules.learning.summaries.episodes import EpisodeRules
 from vault_memory.rules.sentences import abbreviations
 from vault_memory.rules.sentences.sentence_splitter import without_end
 

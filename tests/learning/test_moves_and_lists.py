@@ -9,8 +9,8 @@ import pytest
 from tests.every import every
 from tests.learning.quiet_vault import quiet_vault
 from vault_memory.models.llm.phrase_rules import extract
+from vault_memory.rules.learning.attribute_values import first_day, split_begin
 from vault_memory.rules.learning.candidate import Extraction, FoundFact
-from vault_memory.rules.learning.days.begin_words import first_day, split_begin
 from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
 from vault_memory.rules.learning.model_prompt import Excerpt
 

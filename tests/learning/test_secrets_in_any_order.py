@@ -2,8 +2,7 @@
 
 from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.rules.learning.policy.secret_masks import MASK
-from vault_memory.rules.learning.policy.secret_signs import cue_tables, has_sign
+from vault_memory.rules.learning.policy.secret_signs import MASK, cue_tables, has_sign
 from vault_memory.rules.learning.write_policy import DROP, Candidate, decide
 
 VALUE = "quayfish"

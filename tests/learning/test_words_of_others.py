@@ -20,8 +20,8 @@ from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.context.standing_rules import keys_of
 from vault_memory.rules.conversations.others_words import LISTS
 from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.episodes import EpisodeRules, verbatim
 from vault_memory.rules.learning.model_prompt import Excerpt
-from vault_memory.rules.learning.summaries.episodes import EpisodeRules, verbatim
 
 NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from vault_memory.contract.calls import CALLS, Call
 from vault_memory.errors import VaultMemoryError
 from vault_memory.mcp.protocol_results import FUNCTIONS
 from vault_memory.mcp.tools import TOOLS
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 NO_CALL = {"scopes", "reads", "may_read", "notes", "open_conversation"}
 """What a view tells a door about its caller"""

@@ -11,7 +11,7 @@ from tests.http.served import MIRA, serving
 from tests.learning.quiet_vault import quiet_vault
 from tests.mcp.vaults import ALICE, call, words
 from vault_memory import VaultMemory
-from vault_memory.rules.learning.policy.secret_masks import MASK
+from vault_memory.rules.learning.policy.secret_signs import MASK
 
 NOW = datetime(2026, 5, 25, 12, 0, tzinfo=UTC)
 SECRETS = {

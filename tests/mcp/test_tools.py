@@ -20,7 +20,7 @@ from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.read_tools import LONGEST
 from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
 from vault_memory.rules.context.quoting import FLAG, INTRO
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 SAID = {"session": "s", "role": "user", "user": "alice"}
 REVISION = "0" * 64

@@ -20,7 +20,7 @@ from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
 from vault_memory.api.vault_service import SingleVault
 from vault_memory.mcp.protocol import CAPABILITIES_KEY, STATELESS_VERSIONS, VERSION_KEY
 from vault_memory.mcp.streamable_http import application
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
 OPTIONS = {

@@ -14,7 +14,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.api.vault_service import CALLER, SingleVault
 from vault_memory.mcp.streamable_http import application
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 WORDS = {
     "user:alice": "albatross",

@@ -14,7 +14,7 @@ from tests.scenarios.forgotten import KEPT, TEXT, Everywhere, fill, says, traces
 from tests.scenarios.index_dump import dump, rows
 from tests.scenarios.outside import Outside
 from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
-from vault_memory.rules.forgetting.redact_notes import Redacted
+from vault_memory.rules.forgetting.redaction import Redacted
 from vault_memory.vault.write import purge as erasing
 
 KIND = "onnx" if installed(MINILM_WEIGHTS) else "off"

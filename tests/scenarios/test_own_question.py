@@ -13,7 +13,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.conversations.calls import JUST_NOW
 from vault_memory.errors import UsageError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.service.socket_server import SocketServer
 
 ME = Caller("mira")

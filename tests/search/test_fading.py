@@ -16,7 +16,7 @@ from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, LifecycleSettings
 from vault_memory.contract import SearchMode
 from vault_memory.edits.calls import EditOptions
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.facts.fact import Fact
 
 ANN = "user:ann"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.search.test_fading import ANN, LEDGER, NOW, Vault, note_of
 from vault_memory.contract import SearchMode
 from vault_memory.edits.calls import EditOptions
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 
 TYPES = ("identity", "plan", "event", "context", "ephemeral", "goal")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.search.test_fading import ANN, NOW, Vault
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 
 TRIPS = [
     ("[event] Walked to the pier", "[event] Bought saffron", "[event] Slept late"),

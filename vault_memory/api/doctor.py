@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
     from vault_memory.rules.facts import fact_page
-    from vault_memory.rules.search import main_language
+    from vault_memory.rules.search import stopwords
     from vault_memory.sync import status
     from vault_memory.sync.observe import other_clients
     from vault_memory.vault.listing import Listing
@@ -54,7 +54,7 @@ else:
     ledgers = lazy_module("vault_memory.learning.ledgers")
     token_budget = lazy_module("vault_memory.learning.costs.token_budget")
     fact_page = lazy_module("vault_memory.rules.facts.fact_page")
-    main_language = lazy_module("vault_memory.rules.search.main_language")
+    stopwords = lazy_module("vault_memory.rules.search.stopwords")
     other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
     mounts = lazy_module("vault_memory.vault.watch.mounts")
@@ -338,7 +338,7 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     is_minilm = settings.kind != "api" and settings.model == "minilm"
     fix = embedders.remedy(settings, cache=memory.vault.semantic.cache)
     # The first advice is the one to follow: another model would have to be replaced.
-    if is_minilm and not main_language.is_english(_sample(memory)):
+    if is_minilm and not stopwords.is_english(_sample(memory)):
         fix = MULTILINGUAL
         reason = "most notes are not in English, and the model `minilm` knows only English"
         yield warned("language", reason, fix)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.api.json_contract import of_hit
 from vault_memory.contract import as_json
-from vault_memory.rules.facts import unclear
+from vault_memory.rules.facts import relevance
 from vault_memory.rules.facts.fact import ends
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def of_fact(fact: "Fact", choice: Sequence[str] = ()) -> "answers.FactJson":
 
 def _with_choices(facts: "Iterable[Fact]") -> "list[answers.FactJson]":
     facts = list(facts)
-    choices = unclear.unclear_values(facts)
+    choices = relevance.unclear_values(facts)
     return [of_fact(fact, choices.get(fact.id, ())) for fact in facts]
 
 

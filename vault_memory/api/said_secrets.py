@@ -8,11 +8,11 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import secret_masks
+    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.rules.learning.policy_cues import PolicyCues
 else:
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 TRANSCRIPT = "transcript"
 Answer = Mapping[str, Any]
@@ -20,12 +20,12 @@ Answer = Mapping[str, Any]
 
 def masked(memory: "VaultMemory", text: str) -> str:
     """Return what was said without its secrets."""
-    return secret_masks.masked(text, _cues(memory).is_secret)
+    return secret_signs.masked(text, _cues(memory).is_secret)
 
 
 def masked_lines(memory: "VaultMemory", text: str) -> str:
     """Return lines of a transcript without the secrets in them."""
-    return secret_masks.masked_lines(text, _cues(memory).is_secret)
+    return secret_signs.masked_lines(text, _cues(memory).is_secret)
 
 
 def _cues(memory: "VaultMemory") -> "PolicyCues":

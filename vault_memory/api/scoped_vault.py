@@ -14,8 +14,8 @@ from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.note_reports import NoteList
 
 if TYPE_CHECKING:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from vault_memory.learning.runner import Slept
     from vault_memory.memory_tool import tool
     from vault_memory.memory_tool.tool import MemoryTool
+    from vault_memory.rules.conversations import turn
     from vault_memory.rules.conversations import turn as conversations_turn
-    from vault_memory.rules.conversations import turn_origin
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.paths import caller
+    from vault_memory.rules.paths import scopes
     from vault_memory.search.freshness import SearchAnswer
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
@@ -42,9 +42,9 @@ else:
     learning_calls = lazy_module("vault_memory.learning.calls")
     tool = lazy_module("vault_memory.memory_tool.tool")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    turn_origin = lazy_module("vault_memory.rules.conversations.turn_origin")
+    turn = lazy_module("vault_memory.rules.conversations.turn")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    caller = lazy_module("vault_memory.rules.paths.caller")
+    scopes = lazy_module("vault_memory.rules.paths.scopes")
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
@@ -152,7 +152,7 @@ class VaultMemory(VaultParts):
             user=user or "",
             channel=channel or "",
             text=text,
-            origin=origin or turn_origin.origin_of(source),
+            origin=origin or turn.origin_of(source),
             source=source,
             automated=automated,
         )
@@ -173,7 +173,7 @@ class VaultMemory(VaultParts):
 
     def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
         """Make Anthropic's memory tool over the notes of a person, or of a channel."""
-        who = caller.Caller(user, channel, private=private)
+        who = scopes.Caller(user, channel, private=private)
         return tool.MemoryTool(self.edits, who)
 
     # ---- edits -----------------------------------------------------------------------

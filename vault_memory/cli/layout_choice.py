@@ -9,7 +9,7 @@ from vault_memory.cli.options import Context, Function
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.presets import SUMMARIES
+from vault_memory.rules.paths.layout_survey import SUMMARIES
 
 if TYPE_CHECKING:
     from vault_memory.admin import layout_setup

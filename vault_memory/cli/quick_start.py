@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
     from vault_memory.cli.completion import completer
     from vault_memory.mcp import stdio
-    from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths import near_names
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths import scopes as paths_caller
+    from vault_memory.rules.paths.scopes import Caller
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     edit_rendering = lazy_module("vault_memory.cli.edit_rendering")
@@ -50,7 +50,7 @@ else:
     stdio = lazy_module("vault_memory.mcp.stdio")
     places = lazy_module("vault_memory.places")
     near_names = lazy_module("vault_memory.rules.paths.near_names")
-    paths_caller = lazy_module("vault_memory.rules.paths.caller")
+    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
 
 OPTIONS_BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may precede the name of the command"""

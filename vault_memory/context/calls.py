@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.context.past import as_of
     from vault_memory.index.store import Index
     from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import secret_masks
+    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.search.results import Answer, Hit
 else:
     blocks = lazy_module("vault_memory.context.blocks")
@@ -27,7 +27,7 @@ else:
     live_notes = lazy_module("vault_memory.context.live_notes")
     as_of = lazy_module("vault_memory.context.past.as_of")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
@@ -153,7 +153,7 @@ class ContextCalls:
     def _masked(self, text: str) -> str:
         """A turn without its secrets."""
         cues = policy_tables.policy_cues(self.vault.state.path)
-        return secret_masks.masked(text, cues.is_secret)
+        return secret_signs.masked(text, cues.is_secret)
 
     def _why_not_recalled(self, automatic: bool | None) -> str:
         """The setting that forbids to look for lines, else an empty text."""

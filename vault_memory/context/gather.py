@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.context import last_episode, memory_notes
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import relevance, unclear
+    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.search.results import Hit
 else:
@@ -32,7 +32,6 @@ else:
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
-    unclear = lazy_module("vault_memory.rules.facts.unclear")
 
 EXTRA_HITS = 30
 """Hits to request beyond the lines that go in, because some hits are left out"""
@@ -251,9 +250,9 @@ class _Gatherer:
             reason = f"{surplus} more: `max_knowledge_facts` is {limit}"
             self.omitted.append(("facts", reason))
         pages: dict[str, list[LineGroup]] = {}
-        values = unclear.unclear_values(fact for fact, _ in lines)
+        values = relevance.unclear_values(fact for fact, _ in lines)
         for rank, (fact, line) in enumerate(lines[:limit]):
-            shown = unclear.shown_line(fact, values)
+            shown = relevance.shown_line(fact, values)
             # Fault: a fact with a line break would leave its quotation and look like text of the
             # host.
             mark = self._notes.mark_of(paths[fact], fact.text)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from vault_memory.rules.context.assemble import Quotation
     from vault_memory.rules.conversations import statements
     from vault_memory.rules.conversations import turn as conversations_turn
-    from vault_memory.rules.learning.summaries import episodes
+    from vault_memory.rules.learning import episodes
 else:
     exclusion = lazy_module("vault_memory.index.exclusion")
     document = lazy_module("vault_memory.markdown.document")
     statements = lazy_module("vault_memory.rules.conversations.statements")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    episodes = lazy_module("vault_memory.rules.learning.summaries.episodes")
+    episodes = lazy_module("vault_memory.rules.learning.episodes")
 
 KIND = "episode"
 

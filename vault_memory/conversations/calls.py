@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning.policy import secret_masks, secret_signs
+    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.vault import devices
 else:
     conversations_drop_folder = lazy_module("vault_memory.conversations.drop_folder")
@@ -41,7 +41,6 @@ else:
     turn_ingest = lazy_module("vault_memory.ingest.turn_ingest")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
     secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
     devices = lazy_module("vault_memory.vault.devices")
 
@@ -130,7 +129,7 @@ class ConversationCalls:
             # Fault: a wrong table of phrases must not keep words from being recorded.
             logger.warning("%s", error)
             cues = policy_tables.policy_cues()
-        return secret_masks.masked(text, cues.is_secret)
+        return secret_signs.masked(text, cues.is_secret)
 
     @property
     def sessions(self) -> "Sessions":

@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from vault_memory.errors import VaultError
-from vault_memory.rules.conversations.turn import PERSON, Turn, read_turns
-from vault_memory.rules.conversations.turn_time import time_of_id
+from vault_memory.rules.conversations.turn import PERSON, Turn, read_turns, time_of_id
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.reader import Folder
 

@@ -34,12 +34,12 @@ from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
     from vault_memory.edits.audit.scope_filter import ScopeFilter
-    from vault_memory.rules.conflicts import rival_questions
+    from vault_memory.rules.conflicts import open_questions
     from vault_memory.rules.edits import inbox_page, stale_proposal
     from vault_memory.rules.facts import fact as fact_rules
     from vault_memory.rules.facts.fact import Fact
 else:
-    rival_questions = lazy_module("vault_memory.rules.conflicts.rival_questions")
+    open_questions = lazy_module("vault_memory.rules.conflicts.open_questions")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
     fact_rules = lazy_module("vault_memory.rules.facts.fact")
     stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
@@ -213,21 +213,21 @@ class Inbox:
 
     def _settle_rivals(self, approved: Proposal, now: datetime) -> None:
         """Closes the questions about the lines that an approved one contradicts, and removes their marks."""
-        rivals = rival_questions.rivals_of(approved, self.open_proposals(), self._layout)
+        rivals = open_questions.rivals_of(approved, self.open_proposals(), self._layout)
         for rival in rivals:
-            self.decide(rival, "stale", now, rival_questions.SETTLED, patient=False)
+            self.decide(rival, "stale", now, open_questions.SETTLED, patient=False)
             note = self._read(rival.note)
             if note is None:
                 continue
             doc = parse(note.raw)
-            unmarked = rival_questions.unmarked(rival)
+            unmarked = open_questions.unmarked(rival)
             if unmarked is None:
                 continue
             bots = replay(self._trail.of(rival.note)).bots_items(doc)
             is_bots = unmarked.match in {item.text for item in bots}
             # The words of a person that the program wrote down stay the person's.
             source = "nightly" if is_bots else "talk"
-            how = InboxAction(rival_questions.SETTLED, patient=False)
+            how = InboxAction(open_questions.SETTLED, patient=False)
             action = ApplyOps((as_json(unmarked),))
             self._run_action(rival.note, source, now, action, how)
 

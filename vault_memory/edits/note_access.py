@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from vault_memory.edits.audit import deleted_items
     from vault_memory.edits.audit.deleted_items import DeletedItems, FindDeleted
     from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import kept_out
+    from vault_memory.rules.learning import write_policy
 else:
     deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    kept_out = lazy_module("vault_memory.rules.learning.policy.kept_out")
+    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
 
 CURATED = frozenset(
     {"user", "channel", "memory", "note", "dated", "episode", "facts", "rules", "reflection"}
@@ -93,7 +93,7 @@ class NoteAccess:
     def kept_out(self, heading: str, lines: Iterable[str]) -> str:
         """Returns why no tool stores lines below a heading, by the tables of the write policy."""
         cues = policy_tables.policy_cues(self._state)
-        return kept_out.reason_to_keep_out(heading, lines, cues.reasons)
+        return write_policy.reason_to_keep_out(heading, lines, cues.reasons)
 
     def place(self, path: str, *, persona: bool = False) -> Place:
         """Returns the kind and scope of a note. Raises NotCurated, BadPath."""

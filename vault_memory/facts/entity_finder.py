@@ -10,8 +10,7 @@ from vault_memory.facts.entity_info import About, FactList
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.fact_queries import NoteAlias
 from vault_memory.index.store import Index
-from vault_memory.rules.facts import persons
-from vault_memory.rules.facts.entities import Entities, Entity
+from vault_memory.rules.facts.entities import Entities, Entity, has_title
 from vault_memory.rules.facts.fact import Fact, canonical, folded
 from vault_memory.rules.facts.inference import RELATIONSHIPS, Together
 from vault_memory.search.calls import SearchCalls, SearchOptions
@@ -130,7 +129,7 @@ class EntityFinder:
         hits = self._hits(names, now)
         if not stated:
             kind = self._type_by_mentions(name)
-            if not kind and persons.has_title(name, (hit.text for hit in hits)):
+            if not kind and has_title(name, (hit.text for hit in hits)):
                 kind = "person"
             entity = replace(entity, type=kind or entity.type)
         with self._vault.lock:

@@ -30,11 +30,11 @@ from vault_memory.rules.facts.relevance import PromptWords, relevant
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import fact_edits
-    from vault_memory.rules.facts import fact_strength
+    from vault_memory.rules.facts import inference
     from vault_memory.search.results import Hit
 else:
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
-    fact_strength = lazy_module("vault_memory.rules.facts.fact_strength")
+    inference = lazy_module("vault_memory.rules.facts.inference")
 
 __all__ = [
     "About",
@@ -99,7 +99,7 @@ class FactList(tuple[Fact, ...]):
     def weaker_than(self, below: float, today: date) -> "FactList":
         """Returns the facts on a page whose strength is below a limit, the weakest first."""
         stated = [fact for fact in self if fact.text]
-        weak = fact_strength.weak_facts(stated, below, today)
+        weak = inference.weak_facts(stated, below, today)
         facts = FactList(fact for _, fact in weak)
         facts.strengths = tuple(round(strength, 4) for strength, _ in weak)
         facts.unknown_scopes = self.unknown_scopes

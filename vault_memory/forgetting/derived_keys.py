@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.claims.content_key import content_key
-from vault_memory.rules.forgetting.redact_notes import Redacted
+from vault_memory.rules.claims.equivalence import content_key
+from vault_memory.rules.forgetting.redaction import Redacted
 from vault_memory.rules.learning.ledger_lines import COUNTS, ledger_of
 from vault_memory.search.item_reads import ItemReads
 

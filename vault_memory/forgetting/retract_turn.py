@@ -9,7 +9,7 @@ from datetime import datetime
 from vault_memory.edits.editor import NoteEditor
 from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.forgetting.redact_notes import Redacted
+from vault_memory.rules.forgetting.redaction import Redacted
 from vault_memory.rules.paths.layout import Layout
 
 PATIENCE_SECONDS = 2.0

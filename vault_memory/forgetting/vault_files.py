@@ -38,14 +38,14 @@ from vault_memory.forgetting.derived_keys import DerivedKeys
 from vault_memory.markdown.encodings import text_of
 from vault_memory.rules.edits.ops import Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.forgetting.redact_audit import strings_in
-from vault_memory.rules.forgetting.redact_canvas import cut_canvas
-from vault_memory.rules.forgetting.redact_notes import (
+from vault_memory.rules.forgetting.redaction import (
     Redacted,
     cut_audit,
+    cut_canvas,
     cut_ledger,
     cut_note,
     cut_transcript,
+    strings_in,
 )
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import Layout

@@ -40,7 +40,7 @@ from vault_memory.http.prometheus import Counting, Requests, metrics_route
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
 from vault_memory.http.tokens import Tokens, TokenTable
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.open_vault import VaultClosed
 
 if TYPE_CHECKING:

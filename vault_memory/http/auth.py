@@ -16,7 +16,7 @@ from vault_memory.config.server_sections import Serve
 from vault_memory.http.rate_limit import RateLimiter
 from vault_memory.http.responses import refusal, unavailable
 from vault_memory.http.tokens import TokenOwner, TokenTable, token_digest
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 WRONG_PER_MINUTE = 30
 """Wrong tokens from one address; right ones are accepted all the same"""

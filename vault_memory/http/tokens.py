@@ -11,7 +11,7 @@ from vault_memory.config.secret_file import read_secret
 from vault_memory.config.server_sections import ServeToken
 from vault_memory.edits.people import twins
 from vault_memory.errors import ConfigError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 SHORTEST = 32
 """Characters of a token; 16 random bytes in hexadecimal are as long"""

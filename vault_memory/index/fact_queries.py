@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from vault_memory.index import fts_search
     from vault_memory.index.query_cache import Row
     from vault_memory.index.store import Index
+    from vault_memory.rules.facts import entities as facts_persons
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import persons as facts_persons
     from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords
 else:
     fts_search = lazy_module("vault_memory.index.fts_search")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    facts_persons = lazy_module("vault_memory.rules.facts.persons")
+    facts_persons = lazy_module("vault_memory.rules.facts.entities")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 _COLUMNS = (

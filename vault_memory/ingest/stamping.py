@@ -22,13 +22,13 @@ from vault_memory.vault.reader import Folder
 if TYPE_CHECKING:
     from vault_memory.rules.edits import audit_reader, audit_record
     from vault_memory.rules.edits.audit_record import Record
-    from vault_memory.rules.learning import read_counts, stamps
+    from vault_memory.rules.learning import ledger_lines, stamps
     from vault_memory.rules.learning.stamps import ItemStamp
     from vault_memory.vault import jsonl_log
 else:
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     audit_record = lazy_module("vault_memory.rules.edits.audit_record")
-    read_counts = lazy_module("vault_memory.rules.learning.read_counts")
+    ledger_lines = lazy_module("vault_memory.rules.learning.ledger_lines")
     stamps = lazy_module("vault_memory.rules.learning.stamps")
     jsonl_log = lazy_module("vault_memory.vault.jsonl_log")
 
@@ -179,7 +179,7 @@ class Stamping:
             for folder in folders:
                 paths = [path for path in ledgers if path.startswith(folder)]
                 records = [record for path in paths for record in self._counts_in(path)]
-                counts = read_counts.totals(read_counts.counts_in(records))
+                counts = ledger_lines.totals(ledger_lines.counts_in(records))
                 for scope in self._scopes_of(folder):
                     scope_id = self._index.scope_id(scope)
                     stamp_rows.replace_counts(self._index, scope_id, counts)

@@ -14,9 +14,14 @@ from vault_memory.learning.note_lines import with_topics
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm.own_words import spoken
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
-from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.extraction import read_answer
-from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded, says_as_much
+from vault_memory.rules.learning.grounding import (
+    OwnTurn,
+    OwnTurns,
+    combined,
+    grounded,
+    says_as_much,
+)
 from vault_memory.rules.learning.model_prompt import Excerpt, with_short_ids
 
 if TYPE_CHECKING:

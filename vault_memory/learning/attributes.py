@@ -16,7 +16,7 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.facts.fact import Fact, has_ended
 from vault_memory.rules.facts.fact_page import equal_facts
-from vault_memory.rules.learning.attribute_memories import fact_beside
+from vault_memory.rules.learning.attribute_values import fact_beside
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 
 if TYPE_CHECKING:

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
     from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import kept_out
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.learning import write_policy
+    from vault_memory.rules.paths.scopes import Caller
 else:
     episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    kept_out = lazy_module("vault_memory.rules.learning.policy.kept_out")
+    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
@@ -256,7 +256,7 @@ class LearningCalls:
         `heading` is what stands above them, or the subject of a fact.
         """
         cues = policy_tables.policy_cues(self._edits.vault.state.path)
-        return kept_out.reason_to_keep_out(heading, lines, cues.reasons) == "secret"
+        return write_policy.reason_to_keep_out(heading, lines, cues.reasons) == "secret"
 
     def scope_to_remember(self, text: str, caller: "Caller") -> str:
         """The scope in which a bot keeps a text: the caller's own, or that of a project.

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from vault_memory.models.base import Brain
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
     from vault_memory.rules.facts.fact_page import FactRules
-    from vault_memory.rules.learning.channel.channel_memories import ChannelRules
+    from vault_memory.rules.learning.channel_memories import ChannelRules
     from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role
-    from vault_memory.rules.learning.vector_twins import Embed
+    from vault_memory.rules.learning.twins import Embed
 
 logger = logging.getLogger(__name__)
 

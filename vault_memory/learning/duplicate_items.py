@@ -9,7 +9,7 @@ from vault_memory.learning.duplicates import record_skips
 from vault_memory.learning.known_items import memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.note_items import NoteItem, items_of
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.ops import Remove, as_json
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.edits.policy import most_removable

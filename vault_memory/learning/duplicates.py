@@ -8,7 +8,7 @@ from vault_memory.edits.commands import RecordDuplicates
 from vault_memory.learning.known_items import is_replaceable, items_in, memory_notes
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.ops import Replace, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, supports, turns_of
 from vault_memory.rules.learning.duplicate_filter import (
@@ -18,8 +18,7 @@ from vault_memory.rules.learning.duplicate_filter import (
     NewLine,
     no_vectors,
 )
-from vault_memory.rules.learning.twins import compared, may_have_twin
-from vault_memory.rules.learning.vector_twins import Embed, VectorTwins
+from vault_memory.rules.learning.twins import Embed, VectorTwins, compared, may_have_twin
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson

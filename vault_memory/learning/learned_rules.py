@@ -14,13 +14,13 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import NoteItem, items_of
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.context.rule_archive import ARCHIVED, is_archive
+from vault_memory.rules.context.standing_rules import MOST_ACTIVE, active_rules, surplus_rules
 from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Archive, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
-from vault_memory.rules.learning.rule_cap import MOST_ACTIVE, active_rules, surplus_rules
 from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import clean
 from vault_memory.rules.sentences.sentence_splitter import split_sentences

@@ -11,7 +11,7 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
 from vault_memory.models.llm.topic_words import topic_of
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
+from vault_memory.rules.learning.attribute_values import ATTRIBUTES
 from vault_memory.rules.learning.candidate import CHANNEL_SECTIONS, Extraction, Memory
 from vault_memory.rules.search.tokens import clean
 from vault_memory.rules.sentences.sentence_splitter import split_sentences

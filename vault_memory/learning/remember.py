@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.models.llm import channel_phrases, policy_tables
-    from vault_memory.rules.claims import content_key
+    from vault_memory.rules.claims import equivalence
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.edits import skipped_duplicates
-    from vault_memory.rules.learning.days import dated_words
+    from vault_memory.rules.learning import relative_days
     from vault_memory.rules.learning.policy_cues import PolicyCues
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
@@ -36,8 +36,8 @@ else:
     tool_requests = lazy_module("vault_memory.learning.policy.tool_requests")
     known_items = lazy_module("vault_memory.learning.known_items")
     skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
-    content_key = lazy_module("vault_memory.rules.claims.content_key")
-    dated_words = lazy_module("vault_memory.rules.learning.days.dated_words")
+    equivalence = lazy_module("vault_memory.rules.claims.equivalence")
+    relative_days = lazy_module("vault_memory.rules.learning.relative_days")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
     note_lines = lazy_module("vault_memory.learning.note_lines")
     document = lazy_module("vault_memory.markdown.document")
@@ -94,7 +94,7 @@ def remember(edits: "EditCalls", text: str, scope: str, options: EditOptions) ->
         place = edits.vault.layout.place(note)
         kind = place.kind if place else ""
         # Fault: "tomorrow" would be wrong when the line is read on another day.
-        words = dated_words.with_calendar_days(words, day)
+        words = relative_days.with_calendar_days(words, day)
         line = f"{words} ({day})"
         make_ops = _item_ops(REMEMBERED, line)
         known = _known(edits, places, line, source)
@@ -154,7 +154,7 @@ def _meet(
         options = options._replace(why="asked to remember", expected=None)
         edit = edits.apply(note, [op], options)
         return _result(edit, note_items.item_id(scope, place.kind, line), note)
-    key = content_key.content_key(place.scope, text)
+    key = equivalence.content_key(place.scope, text)
     skip = skipped_duplicates.SkippedDuplicate(heading, line, key, "")
     edits.record_duplicates(note, [skip], options._replace(why="asked to remember"))
     return Remembered("duplicate", note_items.item_id(scope, place.kind, text), note)

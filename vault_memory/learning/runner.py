@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.summaries.episode_deps import EpisodeDeps
     from vault_memory.models.llm import channel_phrases, phrase_rules, templates
     from vault_memory.rules.facts import fact_page
-    from vault_memory.rules.learning.vector_twins import Embed
+    from vault_memory.rules.learning.twins import Embed
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
 else:

@@ -17,7 +17,7 @@ from vault_memory.learning.unread_turns import moment_of
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.conversations.turn_time import time_of_id
+from vault_memory.rules.conversations.turn import time_of_id
 from vault_memory.rules.edits.skipped_duplicates import skips_of
 from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.learning.extraction import read_answer

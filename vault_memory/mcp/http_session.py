@@ -7,7 +7,7 @@ from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.context.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.rules.context.quoting import FLAG, HARMLESS, one_line
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 HINTS = {
     "note_not_found": "memory_search finds notes",

@@ -12,9 +12,9 @@ from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
 
 if TYPE_CHECKING:
-    from vault_memory.rules.context import source_quotation
+    from vault_memory.rules.context import quotations
 else:
-    source_quotation = lazy_module("vault_memory.rules.context.source_quotation")
+    quotations = lazy_module("vault_memory.rules.context.quotations")
 
 LONGEST = 40_000
 """Characters of notes in one answer.
@@ -71,7 +71,7 @@ def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
     note, colon, line = arguments.ref.rpartition(":")
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
     request = requests.SourceArguments(ref, arguments.around)
-    return source_quotation.of_source(serving.view.source(request))
+    return quotations.of_source(serving.view.source(request))
 
 
 def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:

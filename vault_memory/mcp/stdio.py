@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.mcp import http_session
     from vault_memory.mcp.http_session import Serving
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths.scopes import Caller
 else:
     http_session = lazy_module("vault_memory.mcp.http_session")
 

@@ -34,7 +34,7 @@ from vault_memory.mcp.protocol import (
     is_answer,
     problem_of,
 )
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 LARGEST_BODY = 1 << 20
 """In bytes, of a request"""

@@ -9,8 +9,7 @@ from vault_memory.contract import requests
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.mcp.http_session import Serving
-from vault_memory.rules.context.quotations import Answered, answered
-from vault_memory.rules.context.source_quotation import of_summary
+from vault_memory.rules.context.quotations import Answered, answered, of_summary
 
 if TYPE_CHECKING:
     from vault_memory.contract import RemainingJson, RemovedJson

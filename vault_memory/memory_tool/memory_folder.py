@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.errors import BadPath, NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.letters import without_case
-from vault_memory.rules.memory_tool import tool_texts
-from vault_memory.rules.memory_tool.tool_paths import (
-    ROOT,
-    check_new,
-    note_name,
-    relative,
-    shown_name,
-)
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules import memory_tool
+from vault_memory.rules.memory_tool import ROOT, check_new, note_name, relative, shown_name
+from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.edits import people
@@ -107,7 +101,7 @@ class MemoryFolder:
         names = sorted(self.sizes_below(path))
         if names:
             return [self.path(f"{path.path}/{name}") for name in names]
-        self.require(path, tool_texts.MISSING)
+        self.require(path, memory_tool.MISSING)
         return [path]
 
     def read(self, path: MemoryPath) -> "Note | None":

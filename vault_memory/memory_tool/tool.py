@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.errors import BadPath, NoteUnreadable
 from vault_memory.lazy import lazy_module
 from vault_memory.memory_tool.memory_folder import CommandRefused, MemoryFolder, MemoryPath
+from vault_memory.rules import memory_tool
 from vault_memory.rules.context.quoting import FLAG
 from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, line_before, text_of
-from vault_memory.rules.memory_tool import tool_texts
-from vault_memory.rules.memory_tool.tool_paths import shown_name
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.memory_tool import shown_name
+from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.edits import edit_errors
@@ -122,24 +122,24 @@ class MemoryTool:
         sizes = self._folder.sizes_below(path)
         if sizes or path.is_root:
             shown_sizes = {shown_name(name): size for name, size in sizes.items()}
-            return tool_texts.listing(path.path, shown_sizes)
-        note = self._folder.require(path, tool_texts.NOT_SEEN)
+            return memory_tool.listing(path.path, shown_sizes)
+        note = self._folder.require(path, memory_tool.NOT_SEEN)
         lines = text_of(note.raw).split("\n")
-        if len(lines) > tool_texts.MOST_LINES:
-            raise CommandRefused(tool_texts.TOO_MANY_LINES.format(path=path.path))
-        return tool_texts.content(path.path, lines, line_range)
+        if len(lines) > memory_tool.MOST_LINES:
+            raise CommandRefused(memory_tool.TOO_MANY_LINES.format(path=path.path))
+        return memory_tool.content(path.path, lines, line_range)
 
     def _create(self, path: MemoryPath, text: str, now: datetime | None) -> str:
-        self._folder.check_free(path, tool_texts.EXISTS)
+        self._folder.check_free(path, memory_tool.EXISTS)
         request = {"op": "create", "file_text": _storable(text)}
         edit = self._edit(path, request, now)
-        success = tool_texts.CREATED.format(path=path.path)
+        success = memory_tool.CREATED.format(path=path.path)
         return self._report(path, edit, success)
 
     def _replace(self, path: MemoryPath, old: str, new: object, now: datetime | None) -> str:
         if new is not None and not isinstance(new, str):
             raise CommandRefused("Error: `new_str` of str_replace is no text")
-        note = self._folder.require(path, tool_texts.INVALID)
+        note = self._folder.require(path, memory_tool.INVALID)
         new_text = _storable(new or "")
         request = {"op": "str_replace", "old_str": old, "new_str": new_text}
         planned = _plan(path, request, note.raw)
@@ -148,22 +148,22 @@ class MemoryTool:
         line = planned.line
         # A person saved the note after the plan: the edit was made on the newer text.
         if edit.changed and edit.before != note.revision:
-            newer = self._folder.require(path, tool_texts.INVALID)
+            newer = self._folder.require(path, memory_tool.INVALID)
             text = text_of(newer.raw)
             position = max(text.find(text_of(new_text.encode())), 0)
             line = text.count("\n", 0, position)
-        snippet = tool_texts.snippet(text, line)
-        success = tool_texts.EDITED.format(snippet=snippet)
+        snippet = memory_tool.snippet(text, line)
+        success = memory_tool.EDITED.format(snippet=snippet)
         return self._report(path, edit, success, request)
 
     def _insert(self, path: MemoryPath, line: int, text: str, now: datetime | None) -> str:
-        note = self._folder.require(path, tool_texts.MISSING)
+        note = self._folder.require(path, memory_tool.MISSING)
         request = {"op": "insert", "insert_line": line, "insert_text": _storable(text)}
         _plan(path, request, note.raw)
         # A line number means another place after a save; the line before it is still the same.
         follows = line_before(text_of(note.raw), line)
         edit = self._edit(path, {**request, "follows": follows}, now)
-        success = tool_texts.INSERTED.format(path=path.path)
+        success = memory_tool.INSERTED.format(path=path.path)
         return self._report(path, edit, success, request)
 
     def _delete(self, path: MemoryPath, now: datetime | None) -> str:
@@ -177,7 +177,7 @@ class MemoryTool:
             edit = self._edit(file, request, now)
             reports.append(self._report(file, edit, "", request))
         pending = "\n".join(filter(None, reports))
-        return pending or tool_texts.DELETED.format(path=path.path)
+        return pending or memory_tool.DELETED.format(path=path.path)
 
     def _rename(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
         if old.is_root:
@@ -187,22 +187,22 @@ class MemoryTool:
         if not is_same and f"{new.relative}/".startswith(f"{old.relative}/"):
             raise CommandRefused(f"Error: {old.path} cannot be moved into itself")
         if new.is_root:
-            raise CommandRefused(tool_texts.TAKEN.format(path=new.path))
+            raise CommandRefused(memory_tool.TAKEN.format(path=new.path))
         moves = [(file, self._folder.moved(file, old, new)) for file in files]
         # All files are checked first: a refused file would leave half a renamed folder.
-        self._folder.check_free(new, tool_texts.TAKEN)
+        self._folder.check_free(new, memory_tool.TAKEN)
         for _file, target in moves:
-            self._folder.check_free(target, tool_texts.TAKEN)
+            self._folder.check_free(target, memory_tool.TAKEN)
         self._check_all(files, {"op": "rename", "to": new.note}, now)
         reports = [self._move(file, target, now) for file, target in moves]
         pending = "\n".join(filter(None, reports))
-        return pending or tool_texts.RENAMED.format(old=old.path, new=new.path)
+        return pending or memory_tool.RENAMED.format(old=old.path, new=new.path)
 
     def _move(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
         """Give one note another name; return why that waits, or ""."""
         # A person may save the note meanwhile. So the new note is written before the old one goes,
         # and the old one stays if it has changed.
-        note = self._folder.require(old, tool_texts.MISSING)
+        note = self._folder.require(old, memory_tool.MISSING)
         try:
             text = note.raw.decode()
         except UnicodeDecodeError:
@@ -364,19 +364,19 @@ def _explain(path: MemoryPath, request: Mapping[str, object], unfit: Unfit) -> s
     """Return why an edit cannot be made, in the words of the tool's reference."""
     match unfit.reason:
         case "exists":
-            return tool_texts.EXISTS.format(path=path.path)
+            return memory_tool.EXISTS.format(path=path.path)
         case "absent" if request["op"] == "str_replace":
-            return tool_texts.INVALID.format(path=path.path)
+            return memory_tool.INVALID.format(path=path.path)
         case "absent":
-            return tool_texts.MISSING.format(path=path.path)
+            return memory_tool.MISSING.format(path=path.path)
         case "no_match":
-            return tool_texts.NO_MATCH.format(old=request["old_str"], path=path.path)
+            return memory_tool.NO_MATCH.format(old=request["old_str"], path=path.path)
         case "several":
             lines = ", ".join(map(str, unfit.lines))
-            return tool_texts.SEVERAL.format(old=request["old_str"], lines=lines)
+            return memory_tool.SEVERAL.format(old=request["old_str"], lines=lines)
         case "line_range":
             line, count = request["insert_line"], unfit.lines[0]
-            return tool_texts.LINE_RANGE.format(line=line, count=count)
+            return memory_tool.LINE_RANGE.format(line=line, count=count)
         case "not_text":
             return f"Error: The file {path.path} is no text in UTF-8"
         case "moved":

@@ -9,11 +9,11 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.rules.learning import relative_days
     from vault_memory.rules.paths import globs
-    from vault_memory.rules.search import day_bounds
 else:
     globs = lazy_module("vault_memory.rules.paths.globs")
-    day_bounds = lazy_module("vault_memory.rules.search.day_bounds")
+    relative_days = lazy_module("vault_memory.rules.learning.relative_days")
 
 Day = date | str
 """A day, or a text that names one: `2026-01-31`, `yesterday`, `last week`"""
@@ -52,7 +52,7 @@ def _day(value: Day | None, option: str, now: datetime | None, end: int) -> date
         if _is_iso(value):
             return date.fromisoformat(value)
         moment = now or datetime.now().astimezone()
-        days = day_bounds.days_of(value, now=moment)
+        days = relative_days.days_of(value, now=moment)
         if days is not None:
             return days[end]
     raise UsageError(f"`{option} {value}` is not a date", hint=DAY_HINT)

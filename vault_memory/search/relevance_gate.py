@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from vault_memory.index import fts_search
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
+from vault_memory.rules.conversations.request_words import asks_nothing
 from vault_memory.rules.search import query_features, tokens
 from vault_memory.rules.search.date_expressions import is_date_word
-from vault_memory.rules.search.greetings import asks_nothing
 from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import CandidateRequest, Candidates
 from vault_memory.search.fusion import Ranked

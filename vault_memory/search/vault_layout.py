@@ -19,9 +19,14 @@ from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths import globs, layout_survey
 from vault_memory.rules.paths.layout import OWNER, Layout, Pattern
-from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
+from vault_memory.rules.paths.layout_survey import (
+    BOT_FOLDER,
+    OF_OTHER_PROGRAMS,
+    LayoutProposal,
+    Survey,
+    preset,
+)
 from vault_memory.rules.paths.pattern_check import stays_apart
-from vault_memory.rules.paths.presets import BOT_FOLDER, OF_OTHER_PROGRAMS, preset
 from vault_memory.vault.layout_signs import read_signs
 from vault_memory.vault.marker import Marker, amend_if_writable
 from vault_memory.vault.reader import Folder

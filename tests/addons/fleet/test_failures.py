@@ -51,7 +51,7 @@ from vault_memory.config.sections import RemoteSettings
 from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteBusy
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.service import night_turns
 
 NIGHTS = 100_000

@@ -30,7 +30,7 @@ from vault_memory.addons.fleet.serving.forwarding import (
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.http.tokens import token_digest
 from vault_memory.remote.contract import Remote
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 BO = str(UUID(int=0xB0))
 TOKENS = {VAULT: "a" * 32, BO: "b" * 32}

@@ -13,11 +13,11 @@ from vault_memory.rules.conflicts.contradictions import (
     Contradiction,
     Settlement,
     Statement,
+    fill_one_slot,
     find_conflicts,
     settle,
 )
-from vault_memory.rules.conflicts.item_marks import with_marks
-from vault_memory.rules.conflicts.rule_slots import fill_one_slot
+from vault_memory.rules.conflicts.open_questions import with_marks
 from vault_memory.rules.facts.fact import Fact, identified
 from vault_memory.rules.facts.values import same_value
 

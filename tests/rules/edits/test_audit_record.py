@@ -25,7 +25,7 @@ from vault_memory.rules.edits.audit_record import (
 )
 from vault_memory.rules.edits.ops import Append, Rejected
 from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
-from vault_memory.rules.forgetting.redact_audit import redact
+from vault_memory.rules.forgetting.redaction import redact
 
 
 def run(raw, *ops, source="nightly", id="1", ts="2026-11-21T03:00:00+01:00"):

@@ -21,9 +21,8 @@ from vault_memory.rules.edits.audit_record import (
     record_run,
     union,
 )
-from vault_memory.rules.edits.blame import bots_lines
+from vault_memory.rules.edits.blame import bots_lines, record_of_line
 from vault_memory.rules.edits.folding import _dump, fold_lines, plan_fold
-from vault_memory.rules.edits.line_author import record_of_line
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, replay
 from vault_memory.rules.edits.skipped_duplicates import (

@@ -10,7 +10,7 @@ from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away
 from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, text_of
 from vault_memory.rules.edits.unified_diff import unified
-from vault_memory.rules.memory_tool.tool_paths import note_name, relative, shown_name
+from vault_memory.rules.memory_tool import note_name, relative, shown_name
 
 TEXTS = st.text(st.sampled_from("ab -#\n\r\t\u2028é"), max_size=40)
 

@@ -16,7 +16,7 @@ from vault_memory.rules.edits.audit_record import Record, propose, record_run
 from vault_memory.rules.edits.ops import Append
 from vault_memory.rules.edits.undo import NotUndoable, undo
 from vault_memory.rules.edits.unified_diff import taken_back, unified
-from vault_memory.rules.forgetting.redact_audit import redact
+from vault_memory.rules.forgetting.redaction import redact
 
 
 def run(raw, *ops, source="nightly", id="1"):

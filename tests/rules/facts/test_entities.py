@@ -14,6 +14,8 @@ from vault_memory.rules.facts.entities import (
     Entities,
     Mention,
     extract,
+    may_be_first_name,
+    person_called,
     type_of,
     without_overlaps,
 )
@@ -26,7 +28,6 @@ from vault_memory.rules.facts.inference import (
     strengths,
     with_inverse,
 )
-from vault_memory.rules.facts.persons import may_be_first_name, person_called
 from vault_memory.rules.facts.relevance import relevant
 
 PAGE = b"""## acme corp

@@ -5,7 +5,7 @@ import pytest
 from tests.every import every
 from vault_memory.rules.forgetting import matcher
 from vault_memory.rules.forgetting.matcher import PART_LINES, TextMatcher
-from vault_memory.rules.forgetting.redact_notes import cut_note
+from vault_memory.rules.forgetting.redaction import cut_note
 
 BORDERS = (0, PART_LINES - 2, PART_LINES - 1, PART_LINES, PART_LINES + 14, 2 * PART_LINES)
 

@@ -15,7 +15,7 @@ from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.ops import AddHeading, Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
-from vault_memory.rules.forgetting.redact_notes import cut_audit, cut_note, cut_transcript
+from vault_memory.rules.forgetting.redaction import cut_audit, cut_note, cut_transcript
 
 LANTERN = TextMatcher.of("Green Lantern")
 

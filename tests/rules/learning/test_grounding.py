@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.every import every
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
-from vault_memory.rules.learning.combined import combined
-from vault_memory.rules.learning.days.relative_days import resolve_days
-from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, combined, grounded
+from vault_memory.rules.learning.relative_days import resolve_days
 
 DAY = date(2026, 5, 25)
 TURNS = {

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.every import every
-from vault_memory.rules.learning.days.day_words import all_groups
-from vault_memory.rules.learning.days.relative_days import resolve_days
+from vault_memory.rules.learning.day_words import all_groups
+from vault_memory.rules.learning.relative_days import resolve_days
 
 MONDAY = date(2026, 5, 25)
 SAID = {

@@ -3,7 +3,7 @@
 from datetime import date
 
 from tests.every import every
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, skipped_op
 from vault_memory.rules.learning.stamps import ItemStamp, stamps_of

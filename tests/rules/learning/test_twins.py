@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.every import every
-from vault_memory.rules.claims.content_key import KEY_LENGTH, content_key
+from vault_memory.rules.claims.equivalence import KEY_LENGTH, content_key
 from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
 from vault_memory.rules.search.copies import fingerprint
 

@@ -6,7 +6,7 @@ from math import sqrt
 
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.rules.learning.duplicate_filter import DuplicateFilter, ExistingItem, NewLine
-from vault_memory.rules.learning.vector_twins import MOST_TEXTS, VectorTwins
+from vault_memory.rules.learning.twins import MOST_TEXTS, VectorTwins
 
 NOTE = "memories/2026-05-25.md"
 HOME = "Her home is the yellow house in Bergen"

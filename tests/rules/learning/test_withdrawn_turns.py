@@ -2,7 +2,7 @@
 
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.policy.withdrawn_turns import is_withdrawn, withdrawn_sentences
+from vault_memory.rules.learning.policy.held_candidates import is_withdrawn, withdrawn_sentences
 
 CUES = policy_cues()
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.every import every
 from vault_memory.rules.paths.daily_notes import path_of_day, pattern_by_names, pattern_of, render
 from vault_memory.rules.paths.layout import Layout, Pattern
-from vault_memory.rules.paths.presets import preset
+from vault_memory.rules.paths.layout_survey import preset
 from vault_memory.rules.paths.scope_notes import places_of
 
 DAY = date(2026, 5, 4)

@@ -30,7 +30,7 @@ from vault_memory.edits.people import people_in
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.http.tokens import token_digest
 from vault_memory.remote.remote_errors import PreconditionsIgnored, without_retry
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.sync.connection import open_configured
 from vault_memory.sync.setup import make_folder
 from vault_memory.vault.marker import NAME as MARKER

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.conversations import sessions
     from vault_memory.learning import checkpoint
-    from vault_memory.rules.paths import caller as paths_caller
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths import scopes as paths_caller
+    from vault_memory.rules.paths.scopes import Caller
     from vault_memory.vault import locate, marker, state_dir
     from vault_memory.vault.state_dir import StateFolder
 else:
@@ -53,7 +53,7 @@ else:
     hook_events = lazy_module("vault_memory.addons.hosts.hook_events")
     projects = lazy_module("vault_memory.addons.hosts.projects")
     recording = lazy_module("vault_memory.addons.hosts.recording")
-    paths_caller = lazy_module("vault_memory.rules.paths.caller")
+    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
     locate = lazy_module("vault_memory.vault.locate")
     marker = lazy_module("vault_memory.vault.marker")
     state_dir = lazy_module("vault_memory.vault.state_dir")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.answers import ContextBlockJson
     from vault_memory.rules.context import assemble
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths.scopes import Caller
     from vault_memory.search import scope_names
 else:
     query_or_local = lazy_module("vault_memory.api.query_or_local")

@@ -14,7 +14,7 @@ from vault_memory.addons.hosts import programs
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts import (

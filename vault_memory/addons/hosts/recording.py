@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from vault_memory.edits import edit_errors
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning.policy import secret_masks
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.learning.policy import secret_signs
+    from vault_memory.rules.paths.scopes import Caller
 else:
     state_file = lazy_module("vault_memory.config.state_file")
     conversation_calls = lazy_module("vault_memory.conversations.calls")
@@ -35,7 +35,7 @@ else:
     edit_errors = lazy_module("vault_memory.edits.edit_errors")
     host_transcripts = lazy_module("vault_memory.addons.hosts.host_transcripts")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 PERSON, BOT = "user", "assistant"
 MOST_BYTES = 3 << 20
@@ -113,7 +113,7 @@ def _is_prompt(turn: "Turn", event: Event, caller: "Caller", text: str) -> bool:
     speaker = (turn.role, turn.user, turn.is_automated)
     if speaker != (PERSON, caller.user, event.is_automated):
         return False
-    return secret_masks.is_same(turn.text, text)
+    return secret_signs.is_same(turn.text, text)
 
 
 def _beginning(text: str) -> str:
@@ -269,7 +269,7 @@ def _is_twin(turn: tuple[str, str], reply: "Reply") -> bool:
     # Both ids name a turn, and they differ: the same words were said in two turns.
     if id_.startswith(prefix) and reply.id.startswith(prefix):
         return False
-    return secret_masks.is_same(text[: host_transcripts.MOST_CHARACTERS], reply.text)
+    return secret_signs.is_same(text[: host_transcripts.MOST_CHARACTERS], reply.text)
 
 
 def _recorded_answers(context: "EventContext", replies: "Sequence[Reply]") -> "list[Turn]":

@@ -42,7 +42,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.source_answers import SourceJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.reports import Check
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths.scopes import Caller
 
 
 class SessionAccess(NamedTuple):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.learning.policy import secret_masks
+    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.rules.paths.layout import Place
     from vault_memory.vault.listing import Listing
 else:
@@ -39,7 +39,7 @@ else:
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 VAULT_FOLDER = "vault"
 """Folder of an export for the files of the vault"""
@@ -210,7 +210,7 @@ class _Export:
         if line["type"] != "turn":
             return line
         cues = policy_tables.policy_cues(self._edits.vault.state.path)
-        return {**line, "text": secret_masks.masked(str(line["text"]), cues.is_secret)}
+        return {**line, "text": secret_signs.masked(str(line["text"]), cues.is_secret)}
 
     def _proposals(self) -> Iterator[Line]:
         proposals = self._edits.editor.inbox.proposals()

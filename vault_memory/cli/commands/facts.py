@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from vault_memory.cli.views import fact_tables
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
-    from vault_memory.rules.facts import unclear
+    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
 else:
     fact_tables = lazy_module("vault_memory.cli.views.fact_tables")
-    unclear = lazy_module("vault_memory.rules.facts.unclear")
+    relevance = lazy_module("vault_memory.rules.facts.relevance")
     facts_json = lazy_module("vault_memory.api.facts_json")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -357,11 +357,11 @@ def _listing(listed: Sequence["Fact"]) -> str:
 
 def _lines(facts: "Iterable[Fact]") -> list[str]:
     facts = list(facts)
-    values = unclear.unclear_values(facts)
+    values = relevance.unclear_values(facts)
     return [_line(fact, values) for fact in facts]
 
 
 def _line(fact: "Fact", values: "Mapping[str, tuple[str, ...]]") -> str:
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
-    return f"{label:<10}  {subject}  {unclear.shown_line(fact, values)}"
+    return f"{label:<10}  {subject}  {relevance.shown_line(fact, values)}"

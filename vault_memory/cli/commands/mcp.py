@@ -12,10 +12,10 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.mcp import stdio
-    from vault_memory.rules.paths import caller as paths_caller
+    from vault_memory.rules.paths import scopes as paths_caller
 else:
     stdio = lazy_module("vault_memory.mcp.stdio")
-    paths_caller = lazy_module("vault_memory.rules.paths.caller")
+    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
 
 
 @click.command()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from vault_memory.http import tokens as http_tokens
     from vault_memory.http.tokens import Tokens
     from vault_memory.mcp import streamable_http
-    from vault_memory.rules.paths import caller
-    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.rules.paths import scopes
+    from vault_memory.rules.paths.scopes import Caller
     from vault_memory.vault import marker
 else:
     vault_service = lazy_module("vault_memory.api.vault_service")
@@ -39,7 +39,7 @@ else:
     listen = lazy_module("vault_memory.http.listen")
     http_tokens = lazy_module("vault_memory.http.tokens")
     streamable_http = lazy_module("vault_memory.mcp.streamable_http")
-    caller = lazy_module("vault_memory.rules.paths.caller")
+    scopes = lazy_module("vault_memory.rules.paths.scopes")
     marker = lazy_module("vault_memory.vault.marker")
 
 
@@ -82,7 +82,7 @@ class LocalCaller:
         """Return the caller of a request without a token; None without a name."""
         if self.user is None and not self.channel and not self.groups:
             return None
-        return caller.Caller(self.user or "", self.channel, self.groups, self.private)
+        return scopes.Caller(self.user or "", self.channel, self.groups, self.private)
 
 
 @click.command()

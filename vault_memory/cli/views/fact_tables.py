@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vault_memory.cli.terminal import escaped, styled
 from vault_memory.cli.views.screen import Screen, wrapped
 from vault_memory.cli.views.tables import table
-from vault_memory.rules.facts import unclear
+from vault_memory.rules.facts import relevance
 
 if TYPE_CHECKING:
     from vault_memory.facts.entity_info import About
@@ -21,14 +21,14 @@ def facts_table(facts: "Sequence[Fact]", screen: Screen) -> str:
     """Return the facts as a table; a sentence without any."""
     if not facts:
         return "nothing is known"
-    values = unclear.unclear_values(facts)
+    values = relevance.unclear_values(facts)
     rows = map(partial(_row, values), facts)
     return table(HEADERS, list(rows), screen.columns)
 
 
 def _row(values: "Mapping[str, tuple[str, ...]]", fact: "Fact") -> tuple[str, str, str]:
     label = fact.id if fact.text else "(follows)"
-    return (label, fact.subject, unclear.shown_line(fact, values))
+    return (label, fact.subject, relevance.shown_line(fact, values))
 
 
 def entity_title(info: "About", name: str) -> str:

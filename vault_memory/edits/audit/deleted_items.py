@@ -14,7 +14,7 @@ from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ownership import Key, replay
 from vault_memory.rules.facts.fact import folded
 from vault_memory.rules.learning.deleted_statements import DeletedStatements
-from vault_memory.rules.learning.summaries.episodes import sentences_of
+from vault_memory.rules.learning.episodes import sentences_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder

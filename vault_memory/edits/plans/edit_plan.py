@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         save_text,
         undo_record,
     )
-    from vault_memory.rules.conflicts import one_box
+    from vault_memory.rules.conflicts import open_questions
     from vault_memory.rules.edits import rebase, stale_proposal
 else:
     edit_text = lazy_module("vault_memory.edits.plans.edit_text")
@@ -78,7 +78,7 @@ else:
     restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_record = lazy_module("vault_memory.edits.plans.undo_record")
-    one_box = lazy_module("vault_memory.rules.conflicts.one_box")
+    open_questions = lazy_module("vault_memory.rules.conflicts.open_questions")
     rebase = lazy_module("vault_memory.rules.edits.rebase")
     stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
@@ -98,7 +98,9 @@ def plan_command(
     if not previous and len(plan.proposed) == 1:
         return plan
     doc = parse(plan.after or b"")
-    return replace(plan, proposed=one_box.one_for_each_line(plan.proposed, previous.values(), doc))
+    return replace(
+        plan, proposed=open_questions.one_for_each_line(plan.proposed, previous.values(), doc)
+    )
 
 
 def _plan(

@@ -28,7 +28,7 @@ from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_a
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, Ownership, replay
 from vault_memory.rules.edits.text_edits import Unfit, edit_text
-from vault_memory.rules.learning.policy.kept_out import NEVER_STORED
+from vault_memory.rules.learning.write_policy import NEVER_STORED
 
 OF_A_PERSON = "a_person_wrote_it"
 LIKE_AN_INSTRUCTION = "looks_like_instruction"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
-    from vault_memory.rules.learning.read_counts import ReadCount
+    from vault_memory.rules.learning.ledger_lines import ReadCount
     from vault_memory.rules.learning.stamps import ItemStamp
 
 DUE = "?"

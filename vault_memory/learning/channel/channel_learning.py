@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vault_memory.learning.unread_turns import Log, day_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Extraction
-from vault_memory.rules.learning.channel.channel_memories import PERSONAL, of_channel, of_person
+from vault_memory.rules.learning.channel_memories import PERSONAL, of_channel, of_person
 from vault_memory.rules.learning.grounding import OwnTurn
 
 if TYPE_CHECKING:

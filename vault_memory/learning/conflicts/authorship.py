@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import said
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.conflicts.contradictions import Authorship, Statement
 from vault_memory.rules.edits.audit_record import Record, known_proposals
 from vault_memory.rules.edits.ops import new_text, op_of

@@ -13,7 +13,7 @@ from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item, parse_text
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.conflicts.contradictions import (
     ConflictRules,
     Contradiction,
@@ -36,13 +36,13 @@ from vault_memory.rules.conflicts.settling import (
     winning_ops,
     with_mark,
 )
+from vault_memory.rules.context.standing_rules import active_rules
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.ops import Op, as_json, new_text
 from vault_memory.rules.facts.fact import folded_facts, has_ended, read_facts
 from vault_memory.rules.facts.found_entities import read_verdicts
 from vault_memory.rules.learning.model_prompt import Prompt, filled
-from vault_memory.rules.learning.rule_cap import active_rules
 from vault_memory.rules.learning.twins import LOST
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from vault_memory.learning.enrichment.asked_keys import keys_asked, may_ask, not
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.items import parse_item, parse_text
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.facts.entities import Entities, extract
 from vault_memory.rules.facts.fact import ALIAS, TYPE, Fact, folded, read_facts
 from vault_memory.rules.facts.found_entities import FoundEntity, read_entities

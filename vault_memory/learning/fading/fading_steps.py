@@ -11,9 +11,8 @@ from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ops import Remove, as_json
-from vault_memory.rules.learning import fading, read_counts
-from vault_memory.rules.learning.ledger_lines import COUNTS
-from vault_memory.rules.learning.read_counts import ReadCount
+from vault_memory.rules.learning import fading, ledger_lines
+from vault_memory.rules.learning.ledger_lines import COUNTS, ReadCount
 from vault_memory.rules.learning.stamps import ItemStamp, stamps_of
 
 if TYPE_CHECKING:
@@ -57,11 +56,11 @@ def _fold(
 ) -> None:
     places = cycle.deps.places(scope)
     device = deps.ledgers.device
-    counts = read_counts.counts_in(deps.ledgers.records(places, COUNTS))
-    new_counts = read_counts.folded(counts, device, reads)
+    counts = ledger_lines.counts_in(deps.ledgers.records(places, COUNTS))
+    new_counts = ledger_lines.folded(counts, device, reads)
     # Fault: a record without a change would make each device sync a new line.
     if new_counts:
-        record = read_counts.as_record(cycle.now.isoformat(), device, new_counts)
+        record = ledger_lines.as_record(cycle.now.isoformat(), device, new_counts)
         cycle.deps.changed(deps.ledgers.append(places, COUNTS, [record]))
 
 
@@ -71,7 +70,7 @@ def purge(cycle: "LearningCycle") -> None:
     if deps is None or not deps.settings.enabled or not deps.settings.purge_days:
         return
     records = deps.ledgers.records(cycle.places, COUNTS)
-    counts = read_counts.totals(read_counts.counts_in(records))
+    counts = ledger_lines.totals(ledger_lines.counts_in(records))
     days = deps.settings.purge_days
     why = f"faded, and deleted for more than {days} days; night of {cycle.checkpoint.night}"
     for note in (*cycle.places.undated, *(path for _, path in cycle.places.dated)):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.rules.learning.policy.kept_out import reason_to_keep_out
+from vault_memory.rules.learning.write_policy import reason_to_keep_out
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson

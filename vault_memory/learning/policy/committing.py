@@ -15,7 +15,7 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import NoteItem, items_of
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.facts.fact import Fact
 from vault_memory.rules.learning.duplicate_filter import NewLine

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.policy.judged import SpokenLine
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.learning.candidate import FoundFact, Memory
-    from vault_memory.rules.learning.summaries.episodes import SpokenTurn
+    from vault_memory.rules.learning.episodes import SpokenTurn
 
 Cited = TypeVar("Cited", "Memory", "FoundFact")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.learning.episodes import TYPE, session_key
 from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns
 from vault_memory.rules.learning.policy.held_candidates import HELD_TIME, HeldCandidate
-from vault_memory.rules.learning.summaries.episodes import TYPE, session_key
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle

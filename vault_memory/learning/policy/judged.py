@@ -13,7 +13,7 @@ from vault_memory.rules.sentences.sentence_splitter import without_end
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
     from vault_memory.learning.ledgers import Ledgers
-    from vault_memory.rules.learning.policy.withdrawn_turns import Sentences
+    from vault_memory.rules.learning.policy.held_candidates import Sentences
     from vault_memory.rules.learning.policy_cues import PolicyCues
 
 

@@ -18,24 +18,25 @@ from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_ru
 from vault_memory.learning.policy.withdrawals import find_withdrawn
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.models.llm.own_words import own_words
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
-from vault_memory.rules.learning.days.dated_words import with_calendar_days
 from vault_memory.rules.learning.extraction import NO_CITATION
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import (
+    WITHDRAWN,
     HeldCandidate,
     Support,
     held_id,
     is_due,
     is_waiting,
+    is_withdrawn,
     merged,
     union,
     with_form_of,
 )
-from vault_memory.rules.learning.policy.secret_masks import MASK
-from vault_memory.rules.learning.policy.withdrawn_turns import WITHDRAWN, is_withdrawn
+from vault_memory.rules.learning.policy.secret_signs import MASK
+from vault_memory.rules.learning.relative_days import with_calendar_days
 from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.learning.write_policy import (
     DROP,

@@ -8,10 +8,10 @@ from vault_memory.edits.calls import EditOptions
 from vault_memory.learning import ledgers
 from vault_memory.models.llm.phrase_rules import requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.rules.learning.days.dated_words import with_calendar_days
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate, held_id
 from vault_memory.rules.learning.policy_cues import PolicyCues
+from vault_memory.rules.learning.relative_days import with_calendar_days
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.learning.policy.judged import Judged
 from vault_memory.rules.conversations.turn import Turn
-from vault_memory.rules.learning.policy.withdrawn_turns import (
+from vault_memory.rules.learning.policy.held_candidates import (
     opens_with_withdrawal,
     withdrawn_sentences,
 )

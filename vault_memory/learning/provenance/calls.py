@@ -17,11 +17,10 @@ from vault_memory.learning import ledgers
 from vault_memory.markdown import document, note_items
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.call_values import checked_calls
-from vault_memory.rules.claims.content_key import KEY_LENGTH, content_key
-from vault_memory.rules.conversations.turn import read_turn
-from vault_memory.rules.conversations.turn_time import time_of_id
+from vault_memory.rules.claims.equivalence import KEY_LENGTH, content_key
+from vault_memory.rules.conversations.turn import read_turn, time_of_id
 from vault_memory.rules.edits.audit_record import Record
-from vault_memory.rules.edits.line_author import added_lines, record_of_line, with_id
+from vault_memory.rules.edits.blame import added_lines, record_of_line, with_id
 from vault_memory.rules.edits.skipped_duplicates import supports
 from vault_memory.rules.facts.fact import read_fact
 from vault_memory.rules.learning.ledger_lines import HELD

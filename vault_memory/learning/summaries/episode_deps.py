@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from vault_memory.rules.learning.summaries.episodes import EpisodeRules
+from vault_memory.rules.learning.episodes import EpisodeRules
 
 
 @dataclass(frozen=True, slots=True)

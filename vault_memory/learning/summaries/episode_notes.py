@@ -23,16 +23,11 @@ from vault_memory.models.llm.own_words import own_words
 from vault_memory.models.llm.sentence_filter import spoken_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.ops import as_json
+from vault_memory.rules.learning import episodes as rules
 from vault_memory.rules.learning.duplicate_filter import ExistingItem
+from vault_memory.rules.learning.episodes import GAP, EpisodeRules, ExistingEpisode, SpokenTurn
 from vault_memory.rules.learning.model_prompt import Excerpt
-from vault_memory.rules.learning.policy.withdrawn_turns import withdrawn_sentences
-from vault_memory.rules.learning.summaries import episodes as rules
-from vault_memory.rules.learning.summaries.episodes import (
-    GAP,
-    EpisodeRules,
-    ExistingEpisode,
-    SpokenTurn,
-)
+from vault_memory.rules.learning.policy.held_candidates import withdrawn_sentences
 from vault_memory.rules.learning.write_policy import STABLE_TYPES
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from vault_memory.learning.summaries.episode_notes import (
 )
 from vault_memory.markdown import document, note_items
 from vault_memory.markdown.items import parse_text
-from vault_memory.rules.learning.summaries import episodes as rules
-from vault_memory.rules.learning.summaries.episodes import EpisodeRules, ExistingEpisode, SpokenTurn
+from vault_memory.rules.learning import episodes as rules
+from vault_memory.rules.learning.episodes import EpisodeRules, ExistingEpisode, SpokenTurn
 from vault_memory.rules.paths import scope_notes
 
 if TYPE_CHECKING:

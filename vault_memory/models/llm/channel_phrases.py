@@ -18,9 +18,9 @@ from vault_memory.models.llm.own_words import quotes_another
 from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import Phrases, raw_tables
 from vault_memory.models.llm.sentence_filter import sentences
-from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
+from vault_memory.rules.learning.attribute_values import ATTRIBUTES
 from vault_memory.rules.learning.candidate import ACTIONS, AGREEMENTS, DECISIONS, PLAN, Memory
-from vault_memory.rules.learning.days.relative_days import resolve_days, with_named_days
+from vault_memory.rules.learning.relative_days import resolve_days, with_named_days
 from vault_memory.rules.sentences.sentence_splitter import with_point
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vault_memory.rules.learning.days.begin_words import DATED, is_date, split_begin
+from vault_memory.rules.learning.attribute_values import DATED, is_date, split_begin
 from vault_memory.rules.sentences.sentence_splitter import with_point
 
 LONGEST_OBJECT = 60

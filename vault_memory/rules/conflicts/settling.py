@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 from vault_memory.rules.conflicts.contradictions import MergedValues, Settlement, Statement
-from vault_memory.rules.conflicts.item_marks import with_marks
+from vault_memory.rules.conflicts.open_questions import with_marks
 from vault_memory.rules.edits.ops import Archive, Op, Remove, Replace
 from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.fact_page import LOSES

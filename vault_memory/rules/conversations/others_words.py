@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
 from vault_memory.rules.conversations.quotation_marks import HIDDEN, is_title, unquoted
-from vault_memory.rules.learning.policy.cue_folding import fold
+from vault_memory.rules.learning.policy.code_words import fold
 from vault_memory.rules.learning.policy_cues import phrase_pattern
 
 LISTS = (

@@ -19,7 +19,6 @@ from vault_memory.contract import Origin, Role
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.chunking.chunk_text import Chunk
-from vault_memory.rules.conversations.turn_origin import origin_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search.tokens import clean
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.chunking import splitter
 else:
     splitter = lazy_module("vault_memory.markdown.chunking.splitter")
+
 
 ROLES: tuple[Role, ...] = get_args(Role)
 """The speakers: a person, the bot, its instructions, and a tool that it uses"""
@@ -422,3 +422,40 @@ def turn_of(arguments: Mapping[str, object]) -> Turn:
             fields[name] = str(value)
     fields.pop("automated", None)
     return Turn(**fields, automated=arguments.get("automated") is True)
+
+
+OWN_SOURCES = frozenset({"talk", "chat", "cli", "terminal", "voice", "page"})
+"""The ways by which a person speaks"""
+_SOURCES: dict[Origin, str] = {
+    "email": "email mail e-mail imap smtp inbox newsletter",
+    "web": "web www rss atom feed website browser url crawl crawler scrape scraper news wiki",
+    "document": "import document doc docs file files pdf upload scan ocr attachment download clip",
+    "tool": "tool mcp plugin function shell",
+    "channel": "channel group forum",
+}
+_ORIGINS: dict[str, Origin] = {
+    word: origin for origin, words in _SOURCES.items() for word in words.split()
+}
+_BREAKS = re.compile(r"[-_]")
+
+
+def origin_of(source: str) -> Origin:
+    """Returns whose words a source has: of a name such as `web-clip` by its first known word."""
+    if source in OWN_SOURCES:
+        return "owner"
+    words = [source, *_BREAKS.split(source)]
+    return next((_ORIGINS[word] for word in words if word in _ORIGINS), "person")
+
+
+_TIME_DIGITS = 8
+"""Digits in base 36 of the milliseconds since 1970, from 1972 to 2059"""
+_OWN_ID = re.compile(rf"([0-9a-z]{{{_TIME_DIGITS}}})[0-9a-z]{{6}}")
+
+
+def time_of_id(turn_id: str) -> datetime | None:
+    """Returns when a turn was recorded; None for an id that another program chose."""
+    match = _OWN_ID.fullmatch(turn_id)
+    if match is None:
+        return None
+    milliseconds = int(match[1], 36)
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -3,9 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.item_text import (
@@ -26,6 +25,7 @@ from vault_memory.markdown.note_items import (
     texts_in,
 )
 from vault_memory.markdown.visible_text import SeenTexts
+from vault_memory.rules.context import rule_archive
 from vault_memory.rules.edits.op_target import (
     OpPlace,
     find_place,
@@ -48,11 +48,6 @@ from vault_memory.rules.edits.ops import (
     Replace,
     read_op,
 )
-
-if TYPE_CHECKING:
-    from vault_memory.rules.context import rule_archive
-else:
-    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 _NEWLINES = (b"\n", b"\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -5,8 +5,14 @@ import sys
 from collections.abc import Mapping
 
 from vault_memory.markdown.note_items import short_hash
-from vault_memory.rules.edits.audit_record import STATES, Proposal, Record, RecordedOp
-from vault_memory.rules.edits.json_safe import plain, unpacked
+from vault_memory.rules.edits.audit_record import (
+    STATES,
+    Proposal,
+    Record,
+    RecordedOp,
+    plain,
+    unpacked,
+)
 from vault_memory.rules.edits.ops import Rejected
 
 JsonObject = Mapping[object, object]

@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.item_text import written_item
 from vault_memory.markdown.note_items import archived_bytes
+from vault_memory.rules.context import rule_archive
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.ops import AddHeading, Append, Archive, Op, Remove, Replace, op_of
-
-if TYPE_CHECKING:
-    from vault_memory.rules.context import rule_archive
-else:
-    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 MOVE = "move"
 """The op of a complete section that moved to or from another note"""

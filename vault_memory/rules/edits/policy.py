@@ -15,8 +15,10 @@ from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.rule_archive import is_archive
 from vault_memory.rules.context.standing_rules import (
     UNSAID_RULE,
+    archived_line,
     is_rules_heading,
     reads_like_rule,
+    surplus_rules,
     was_said,
 )
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -42,7 +44,6 @@ from vault_memory.rules.edits.ops import (
     takes_nested,
 )
 from vault_memory.rules.edits.ownership import DELETED, Ownership, texts_of
-from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""

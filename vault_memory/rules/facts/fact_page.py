@@ -30,7 +30,7 @@ from vault_memory.rules.facts.fact import (
     snake_case,
     top_level_items,
 )
-from vault_memory.rules.facts.fact_strength import known_since
+from vault_memory.rules.facts.inference import known_since
 from vault_memory.rules.facts.values import are_alike, same_value, words_of
 
 LOSES = 0.3

@@ -10,7 +10,7 @@ from vault_memory.rules.claims.carried_words import are_opposites
 from vault_memory.rules.claims.word_tables import is_negated
 from vault_memory.rules.edits.ownership import Key
 from vault_memory.rules.facts.fact import Fact, folded, read_fact
-from vault_memory.rules.learning.attribute_memories import says_no_more
+from vault_memory.rules.learning.attribute_values import says_no_more
 from vault_memory.rules.learning.candidate import FoundFact
 from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import words

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from vault_memory.markdown.items import parse_item
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.learning.twins import Twin, TwinIndex
 

@@ -3,14 +3,19 @@
 A model may cite any own turn for anything: for a sentence of the bot, of another person, or for an
 invention. So the words of each memory and fact are looked up in the turn that it cites. Where another
 own turn carries them, that turn is cited instead. Where none does, only a person can approve the text.
+
+What the phrase rules find is combined with what a model found. The rules quote the person, so a
+model that overlooks it, or that gives an empty answer, must not silence them.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 
+from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.claims.carried_words import (
     CARRIED_SHARE,
     are_opposites,
@@ -22,10 +27,10 @@ from vault_memory.rules.claims.carried_words import (
     stems_of,
 )
 from vault_memory.rules.claims.word_tables import is_negated, number_words
+from vault_memory.rules.learning.attribute_values import DATED, first_day, split_begin
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
-from vault_memory.rules.learning.days.begin_words import DATED, first_day, split_begin
-from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.extraction import doubt_of
+from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
@@ -366,3 +371,33 @@ def _numbers_in_words(text: str) -> frozenset[str]:
     numbers = {number_words()[word] for word in spaced if word in number_words()}
     signs = {number_words()[sign] for sign in text if sign in number_words() and is_run(sign)}
     return frozenset(map(str, numbers | signs))
+
+
+def combined(model: Extraction, rules: Extraction) -> Extraction:
+    """Returns the model's extraction with what only the rules found."""
+    memories = [memory for memory in rules.memories if not _has_memory(model.memories, memory)]
+    cited: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for fact in model.facts:
+        cited[_key(fact)].update(fact.evidence)
+    # Fault: a turn that repeats a fact of the model would not support it.
+    facts = [fact for fact in rules.facts if not cited[_key(fact)] >= {*fact.evidence}]
+    return replace(
+        model,
+        memories=(*model.memories, *memories),
+        facts=(*model.facts, *facts),
+        nothing_new=model.nothing_new and not memories,
+    )
+
+
+def _has_memory(memories: tuple[Memory, ...], wanted: Memory) -> bool:
+    """Returns whether a memory of the same turn says as much."""
+    return any(
+        (not wanted.section or memory.section == wanted.section)
+        and not set(wanted.evidence).isdisjoint(memory.evidence)
+        and says_as_much(memory.text, wanted.text)
+        for memory in memories
+    )
+
+
+def _key(fact: FoundFact) -> tuple[str, str, str]:
+    return folded_line(fact.subject), fact.predicate, folded_line(fact.object)

@@ -13,14 +13,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
-from vault_memory.rules.learning.policy import own_statements, safety_orders, self_beliefs
-from vault_memory.rules.learning.policy.cue_folding import fold
-from vault_memory.rules.learning.policy.own_statements import OwnStatements
-from vault_memory.rules.learning.policy.phrase_spans import any_word
-from vault_memory.rules.learning.policy.safety_orders import SafetyOrders
-from vault_memory.rules.learning.policy.secret_masks import MASK
+from vault_memory.rules.learning.policy import sentence_kinds
+from vault_memory.rules.learning.policy.code_words import fold
+from vault_memory.rules.learning.policy.secret_signs import MASK
 from vault_memory.rules.learning.policy.secret_words import SecretWords
-from vault_memory.rules.learning.policy.self_beliefs import SelfBeliefs
+from vault_memory.rules.learning.policy.sentence_kinds import (
+    OwnStatements,
+    SafetyOrders,
+    SelfBeliefs,
+    any_word,
+)
 from vault_memory.rules.search.tokens import is_run
 
 REASONS = (
@@ -60,9 +62,9 @@ WORD_LISTS = (
     "openers",
     "currencies",
     "streets",
-    *own_statements.LISTS,
-    *safety_orders.LISTS,
-    *self_beliefs.LISTS,
+    *sentence_kinds.STATEMENT_LISTS,
+    *sentence_kinds.SAFETY_LISTS,
+    *sentence_kinds.BELIEF_LISTS,
 )
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
@@ -154,16 +156,20 @@ class PolicyCues:
         self._negations = any_word(lists["negations"])
         self._openers = any_word(lists["openers"], closed=True)
         self._own_statements = OwnStatements(
-            {name: lists[name] for name in own_statements.LISTS}, phrase_pattern, self._openers
+            {name: lists[name] for name in sentence_kinds.STATEMENT_LISTS},
+            phrase_pattern,
+            self._openers,
         )
         self._addresses = NamedAddresses(lists["currencies"], lists["streets"])
         self._safety_orders = SafetyOrders(
-            {name: lists[name] for name in safety_orders.LISTS},
+            {name: lists[name] for name in sentence_kinds.SAFETY_LISTS},
             phrase_pattern,
             self._own_statements,
         )
         self._self_beliefs = SelfBeliefs(
-            {name: lists[name] for name in self_beliefs.LISTS}, phrase_pattern, self._is_negated
+            {name: lists[name] for name in sentence_kinds.BELIEF_LISTS},
+            phrase_pattern,
+            self._is_negated,
         )
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)

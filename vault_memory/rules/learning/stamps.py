@@ -12,7 +12,7 @@ from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import day as day_of
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import NoteItem, section_items
-from vault_memory.rules.claims.content_key import content_key
+from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.ownership import replay, text_of_line, texts_of
 from vault_memory.rules.edits.skipped_duplicates import is_skip, last_supported, supports, turns_of

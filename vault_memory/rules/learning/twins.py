@@ -5,19 +5,20 @@ item finds the few to compare: two sets of words with a similarity of 0.85 share
 words of each. The order of rarity must be the same for all items of an index.
 """
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 from math import ceil
 from typing import Literal, NamedTuple
 
+from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.markdown.letters import folded
 from vault_memory.markdown.visible_text import visible
-from vault_memory.rules.claims.content_key import bare_statement
-from vault_memory.rules.claims.distinctions import are_rivals, is_relative
+from vault_memory.rules.claims.equivalence import are_rivals, bare_statement, is_relative
 from vault_memory.rules.search.tokens import stop_words, without_last_letters, words
 from vault_memory.rules.sentences.fillers import Fillers
 
@@ -311,3 +312,70 @@ def _says_more(new: Compared, item: Compared) -> bool:
 
 def _rank(twin: Twin) -> int:
     return _ORDER.index(twin.relation)
+
+
+NEIGHBOURS = 8
+"""Items with most words of a line, whose vectors are compared"""
+MOST_TEXTS = 400
+"""Texts that are embedded in one cycle; further lines are compared by their words alone"""
+MOST_FREQUENT = 0.05
+"""The share of items from which a word says nothing about an item"""
+
+Embed = Callable[[Sequence[str]], Sequence[bytes]]
+"""Returns vectors of unit length, as float32"""
+
+
+class VectorTwins:
+    """Embeds a line and the items that share its rarer words."""
+
+    def __init__(self, texts: Sequence[str], embed: Embed) -> None:
+        self._statements = [compared(text).statement for text in texts]
+        self._embed = embed
+        self._vectors: dict[str, array[float]] = {}
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        for position, text in enumerate(texts):
+            for word in compared(text).words:
+                self._by_word[word].append(position)
+
+    def cosines(self, text: str) -> Mapping[int, float]:
+        """Returns the cosines of a line's vector and those of items, by the items' positions."""
+        statement = compared(text).statement
+        positions = self._neighbours(text)
+        statements = [statement, *(self._statements[position] for position in positions)]
+        if not positions or not self._embed_new(statements):
+            return {}
+        vector = self._vectors[statement]
+        return {
+            position: _dot(vector, self._vectors[self._statements[position]])
+            for position in positions
+        }
+
+    def _neighbours(self, text: str) -> list[int]:
+        """Returns the items with most of the line's content words."""
+        line_words = compared(text).words
+        most = max(NEIGHBOURS, MOST_FREQUENT * len(self._statements))
+        counts: Counter[int] = Counter()
+        for word in line_words - stop_words(sorted(line_words)):
+            positions = self._by_word.get(word, ())
+            if len(positions) <= most:
+                counts.update(positions)
+        best = sorted(counts, key=lambda position: (-counts[position], position))
+        return best[:NEIGHBOURS]
+
+    def _embed_new(self, statements: Sequence[str]) -> bool:
+        """Embeds those that have no vector yet. Returns whether all have one."""
+        new = [text for text in dict.fromkeys(statements) if text not in self._vectors]
+        if len(self._vectors) + len(new) > MOST_TEXTS:
+            return False
+        try:
+            vectors = self._embed(new) if new else []
+        except VaultMemoryError:
+            # The model server may go away during the night: words are compared without it.
+            return False
+        for text, vector in zip(new, vectors, strict=True):
+            self._vectors[text] = array("f", vector)
+        return True
+
+
+def _dot(first: "array[float]", second: "array[float]") -> float:
+    return sum(map(float.__mul__, first, second))

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.daily_notes import pattern_by_names
 from vault_memory.rules.paths.filenames import MARKDOWN
-from vault_memory.rules.paths.layout import Layout, Pattern
-from vault_memory.rules.paths.presets import SUMMARIES, preset
+from vault_memory.rules.paths.layout import OWNER, Layout, Pattern, Preset
 
 MOST_EXAMPLES = 3
 _TEMPLATES = frozenset({"templates", "_templates", "template", "vorlagen"})
@@ -135,3 +134,35 @@ def _templates(paths: Iterable[str], signs: Signs) -> tuple[str, ...]:
         return tuple(glob for glob in by_settings if not globs.problem_of(glob))
     folders = {path.partition("/")[0] for path in paths if "/" in path}
     return tuple(f"{folder}/**" for folder in sorted(folders) if folder.casefold() in _TEMPLATES)
+
+
+EVERY_NOTE = Pattern("{path}.md", "note", OWNER)
+EVERY_BOARD = Pattern("{path}.canvas", "canvas", OWNER)
+SUMMARIES = {
+    "shared": "folders of people and channels: Users/…, Channels/…",
+    "workspace": "one person with USER.md, MEMORY.md and the folder memory",
+    "obsidian": "an Obsidian vault: every note, its daily notes, its boards",
+    "logseq": "a Logseq graph: pages and journals",
+    "plain": "every Markdown file in every folder",
+}
+"""Each layout in one line"""
+OF_OTHER_PROGRAMS = frozenset({"obsidian", "logseq", "plain"})
+"""Layouts of people's own notes: the files of the bot have a folder of their own there"""
+BOT_FOLDER = "Bot"
+
+
+def preset(name: str, daily: str) -> Preset:
+    """Returns a layout by its name. `daily` is the pattern of the daily notes; "" for none."""
+    first = (Pattern(daily, "dated", OWNER),) if daily else ()
+    match name:
+        case "workspace":
+            return Preset(first, at_root=True)
+        case "obsidian":
+            exclude = ("*.excalidraw.md", "Excalidraw")
+            return Preset(first, (EVERY_NOTE, EVERY_BOARD), exclude, at_root=True)
+        case "logseq":
+            return Preset(first, (EVERY_NOTE,), ("logseq/**",), at_root=True)
+        case "plain":
+            return Preset(first, (EVERY_NOTE,), ("node_modules",), at_root=True)
+        case _:
+            return Preset(first)

@@ -1,8 +1,14 @@
-"""Scope names: `user:NAME`, `channel:NAME` and `group:NAME`."""
+"""Scopes, as `user:NAME`, `channel:NAME` and `group:NAME`, and the caller to whom some are open.
 
-from collections.abc import Sequence
+A caller is the person whom a bot serves, perhaps in a channel. A face builds a Caller from its
+configuration, its command line or a token, never from words of a model.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 from vault_memory.errors import UsageError
+from vault_memory.rules.paths.layout import Layout
 
 KINDS = ("user", "channel", "group")
 OF_OWNER = "group:main"
@@ -33,3 +39,85 @@ def check_scopes(scopes: Sequence[str]) -> None:
         )
     for scope in scopes:
         check_scope(scope)
+
+
+class _CallerFields(NamedTuple):
+    user: str
+    channel: str = ""
+    groups: tuple[str, ...] = ()
+    private: bool = False
+    """in a channel: the person's own memory is open, too; everybody there reads the answers"""
+
+
+class Caller(_CallerFields):
+    """A person whom a bot serves, and the room."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, user: str, channel: str = "", groups: tuple[str, ...] = (), private: bool = False
+    ) -> Self:
+        if not user:
+            raise UsageError(
+                "a bot needs to know whom it serves", hint="name the person: there is no default"
+            )
+        return super().__new__(cls, user, channel, groups, private)
+
+    @property
+    def is_in_shared_room(self) -> bool:
+        """Whether others read the answers, so that the person's own memory stays closed"""
+        return bool(self.channel) and not self.private
+
+    def scopes(self, layout: Layout) -> tuple[str, ...]:
+        """Returns the open scopes; the bot writes to the first.
+
+        The person's own scope is the first, except in a shared room: there it is closed, and the
+        channel is the first. The owner of the workspace at the root has its group, too; in a shared
+        room only when `groups` names it.
+        """
+        scopes = [f"group:{group}" for group in self.groups]
+        if self.channel:
+            scopes.insert(0, f"channel:{self.channel}")
+        # Fault (H124): all members of a channel read the answers. The person's own
+        # notes must not be among them.
+        if self.is_in_shared_room:
+            return tuple(scopes)
+        scopes.insert(0, f"user:{self.user}")
+        if self.user == layout.user and "main" not in self.groups:
+            scopes.append(OF_OWNER)
+        return tuple(scopes)
+
+    def reads(self, layout: Layout) -> tuple[str, ...]:
+        """Returns the readable scopes: the open ones, and the group that all may read."""
+        open_ = self.scopes(layout)
+        return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
+
+    def warning(self, known: Collection[str], layout: Layout) -> str:
+        """Returns that the person can read none of the notes; "" if some note can be read.
+
+        `known` are the scopes that have a note.
+        """
+        people = {scope for scope in known if scope.startswith("user:")}
+        # A vault without notes of people gets them from the bot, and a channel begins without one.
+        if self.is_in_shared_room or not (people or OF_OWNER in known):
+            return ""
+        if not {*known}.isdisjoint(self.reads(layout)):
+            return ""
+        # Fault: a model must not read who else is in the vault, save the owner of all of it.
+        owner = "others" if people - {f"user:{layout.user}"} else layout.user
+        return f"{self.user} can read no note of this vault: the notes belong to {owner}"
+
+    def may_read(self, path: str, layout: Layout) -> bool:
+        """Returns whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
+        place = layout.place(path)
+        return place is not None and place.indexed and place.scope in self.reads(layout)
+
+    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+        """Returns an answer without names of stale notes that the caller may not read."""
+        freshness = found["freshness"]
+        stale = freshness["stale_files"]
+        readable = [path for path in stale if self.may_read(path, layout)]
+        answer = {**found, "freshness": {**freshness, "stale_files": readable}}
+        # The scopes come from the configuration: a model that asks cannot correct them.
+        answer.pop("unknown_scopes", None)
+        return answer

@@ -14,11 +14,10 @@ from vault_memory.rules.search.tokens import words
 
 if TYPE_CHECKING:
     from vault_memory.markdown import items
-    from vault_memory.rules.claims import content_key, distinctions
+    from vault_memory.rules.claims import equivalence
 else:
     items = lazy_module("vault_memory.markdown.items")
-    content_key = lazy_module("vault_memory.rules.claims.content_key")
-    distinctions = lazy_module("vault_memory.rules.claims.distinctions")
+    equivalence = lazy_module("vault_memory.rules.claims.equivalence")
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""
@@ -80,12 +79,12 @@ def copy_key(chunk: str, *, scope: str, kind: str, heading: str, day: str | None
     # Further lines are nested items or paragraphs, and count.
     is_one_line = "\n" not in plain.strip()
     text = items.parse_item(plain).text if is_one_line else plain
-    bare = content_key.bare_statement(text)
+    bare = equivalence.bare_statement(text)
     has_heading = kind in SUBJECT_KINDS or len(words(bare)) < FEWEST_WORDS
     return CopyKey(
         scope,
         bare,
         "" if is_owner else speaker,
         heading if has_heading else "",
-        (day or "") if distinctions.is_relative(text) else "",
+        (day or "") if equivalence.is_relative(text) else "",
     )

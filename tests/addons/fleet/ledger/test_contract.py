@@ -19,7 +19,7 @@ from vault_memory.addons.fleet.ledger.ledger_errors import (
     VaultAddedTwice,
 )
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 Open = Callable[..., Ledger]
 NORTH = ("north", "http://10.0.0.1:7777")

@@ -26,7 +26,7 @@ from vault_memory.addons.fleet.ledger.ledger_errors import (
     UnknownVault,
 )
 from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 if not servers.missing():
     import psycopg

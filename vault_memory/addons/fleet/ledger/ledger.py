@@ -40,7 +40,7 @@ from vault_memory.addons.fleet.ledger.ledger_rows import (
     trouble_text,
     vault_id,
 )
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.addons.fleet.ledger.local_file import LedgerFile

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vault_memory.errors import UsageError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 FURTHEST = timedelta(days=3650)
 """The latest due moment: "never" is ten years from now, which both databases can store"""

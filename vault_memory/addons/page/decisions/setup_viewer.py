@@ -13,8 +13,7 @@ from vault_memory.config.sections import LayoutSettings
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
-from vault_memory.rules.paths.presets import SUMMARIES, preset
+from vault_memory.rules.paths.layout_survey import SUMMARIES, LayoutProposal, Survey, preset
 from vault_memory.search.vault_layout import patterns_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vault_memory.rules.facts.fact import Fact
-from vault_memory.rules.facts.unclear import unclear_values
+from vault_memory.rules.facts.relevance import unclear_values
 
 LABEL_LENGTH = 120
 

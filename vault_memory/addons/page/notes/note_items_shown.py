@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import NoteItem, items_of
-from vault_memory.rules.edits.line_author import added_lines
+from vault_memory.rules.edits.blame import added_lines
 
 if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Record

@@ -7,7 +7,7 @@ from typing import Any
 
 from vault_memory.addons.page.records.changed_lines import NO_CHANGES, ChangedLines, read_diff
 from vault_memory.rules.edits.audit_record import Record, summary
-from vault_memory.rules.edits.line_author import added_lines
+from vault_memory.rules.edits.blame import added_lines
 from vault_memory.rules.edits.op_words import in_words
 
 WHO: Mapping[str, str] = {

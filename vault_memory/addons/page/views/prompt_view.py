@@ -11,7 +11,7 @@ from vault_memory.addons.page.viewer import Viewer
 from vault_memory.context.calls import PURPOSES, ContextOptions
 from vault_memory.contract import Purpose
 from vault_memory.errors import UsageError
-from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson

@@ -6,12 +6,12 @@ have none. Pure.
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from vault_memory.rules.learning.policy.cue_folding import fold
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import is_run
 
@@ -219,3 +219,17 @@ def with_digits(folded: str) -> str:
         return "".join(digits[name] for name in re.split(f"{_GAP}+", row[0]))
 
     return _dictated().sub(written, folded)
+
+
+_LAUGHING = re.compile("[\N{FACE WITH TEARS OF JOY}\N{ROLLING ON THE FLOOR LAUGHING}]")
+
+
+def fold(text: str) -> str:
+    """Returns a text as phrases are compared: without case, and with plain apostrophes."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = text.replace("’", "'").replace("‘", "'").replace("`", "'")
+        text = text.replace("ё", "е").replace("Ё", "Е")
+        # Laughter in a picture is laughter in a word.
+        text = _LAUGHING.sub(" haha ", text)
+    return text.lower()

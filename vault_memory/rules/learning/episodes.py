@@ -14,11 +14,11 @@ from itertools import islice
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import ItemFields, parse_item, parse_text
 from vault_memory.markdown.note_items import items_of, short_hash
+from vault_memory.rules.conversations.request_words import asks_nothing
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.rules.learning.grounding import says_as_much
 from vault_memory.rules.learning.policy_cues import PolicyCues
 from vault_memory.rules.learning.write_policy import DROP, REPETITION, Candidate, decide
-from vault_memory.rules.search.greetings import asks_nothing
 from vault_memory.rules.search.tokens import clean, is_question, is_run, shortened, words
 from vault_memory.rules.sentences.sentence_splitter import without_end
 

@@ -1,12 +1,19 @@
-"""Separates the value of a fact from words at its end that say since when: "Porto in March 2019". Pure."""
+"""Attributes: the value of a fact without its begin, and memories that say no more than it. Pure.
 
+Words at the end of a value say since when: "Porto in March 2019". A memory that says no more than
+a fact is in FACTS.md alone.
+"""
+
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from typing import NamedTuple
 
 from vault_memory.rules.facts.fact import SINGLE, TEMPORARY
-from vault_memory.rules.learning.days.relative_days import resolve_days
+from vault_memory.rules.learning.candidate import FoundFact, Memory
+from vault_memory.rules.learning.relative_days import resolve_days
 from vault_memory.rules.search.date_expressions import named
 from vault_memory.rules.search.stopwords import MONTH_NUMBERS
+from vault_memory.rules.search.tokens import is_run, stop_words, words
 
 _LEADS = frozenset(
     "in on since from at back early late mid im am seit ab anfang ende mitte en au le depuis dès début fin desde el a "
@@ -85,3 +92,66 @@ def first_day(since: str, day: date) -> date | None:
     date_words = [word for word in words if word in MONTH_NUMBERS or _is_number(word)]
     ranges = named(f"in {' '.join(date_words)}", now=datetime.combine(day, time.max))
     return min((days.first for days in ranges), default=None)
+
+
+ATTRIBUTES = frozenset({"identity", "preference", "relationship"})
+"""Types of memories that a fact can hold completely"""
+MOST_OTHER_WORDS = 1
+"""Content words beside those of the fact, such as a verb that no phrase has"""
+MOST_OTHER_LETTERS = 5
+"""The same for scripts without spaces, whose words are not known"""
+
+
+def fact_beside(
+    memory: Memory, facts: Iterable[FoundFact], phrase_words: Callable[[str], frozenset[str]]
+) -> FoundFact | None:
+    """Returns a fact of the same turn that says what the memory says.
+
+    `phrase_words` returns the words by which people say a predicate: "is called", "heißt".
+    """
+    if memory.type not in ATTRIBUTES:
+        return None
+    of_turn = [fact for fact in facts if not set(memory.evidence).isdisjoint(fact.evidence)]
+    for fact in of_turn:
+        # "Allergic to penicillin, latex and cats" is one sentence and three facts.
+        listed = [other for other in of_turn if _is_beside(other, fact)]
+        if says_no_more(memory.text, listed, phrase_words(fact.predicate)):
+            return fact
+    return None
+
+
+def _is_beside(first: FoundFact, second: FoundFact) -> bool:
+    return (first.subject, first.predicate) == (second.subject, second.predicate)
+
+
+def says_no_more(
+    text: str,
+    facts: list[FoundFact],
+    of_phrases: frozenset[str],
+    speaker: frozenset[str] = frozenset(),
+) -> bool:
+    """Returns whether a text that has the objects of some facts says nothing beside them.
+
+    `speaker`: words by which the text refers to the person.
+    """
+    # Fault: pairs of letters across the edge of the object would count as other words.
+    if is_run(text[:1]) and all(fact.object in text for fact in facts):
+        for fact in facts:
+            text = text.replace(fact.object, "")
+        letters = set(filter(str.isalnum, text))
+        return _are_few(letters, frozenset().union(*of_phrases), MOST_OTHER_LETTERS)
+    text_words = words(text)
+    content_words = set(text_words) - stop_words(text_words) - speaker
+    for fact in facts:
+        content_words -= {*words(fact.subject), *words(fact.object)}
+        if fact.valid_from:
+            content_words -= {word for word in content_words if is_date(["in", word])}
+    return _are_few(content_words, of_phrases, MOST_OTHER_WORDS)
+
+
+def _are_few(other_words: set[str], of_phrases: frozenset[str], most: int) -> bool:
+    """Returns whether words beside the fact add nothing to it."""
+    # Fault: "I live in Bergen, alone" says more than "I live in Bergen".
+    if not other_words.isdisjoint(of_phrases):
+        return other_words <= of_phrases
+    return len(other_words) <= most

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.letters import folded_line
-from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
+from vault_memory.rules.learning.attribute_values import ATTRIBUTES
 from vault_memory.rules.learning.candidate import ACTIONS, Doubt, Extraction, FoundFact, Memory
-from vault_memory.rules.learning.days.relative_days import resolve_days, with_named_days
 from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
+from vault_memory.rules.learning.relative_days import resolve_days, with_named_days
 from vault_memory.rules.search.tokens import words
 
 if TYPE_CHECKING:
     from vault_memory.rules.learning.model_prompt import Excerpt
+
 
 PERSONAL = "personal"
 """Why an attribute of a person is not in the notes of a channel"""

@@ -1,8 +1,6 @@
-"""Removes a text from a note, a transcript or an audit file. All other bytes stay.
+"""Removes a text from notes, from boards of Obsidian and from audit records.
 
-An item that contains the text goes with its nested items, as an op would remove it. Of other text
-the lines that contain it go. A heading stays and becomes `…`, so that the text below it does not
-move to another section. In FACTS.md a heading is the subject of its facts, and goes with them.
+An audit record stays with its time and author; its words go. Of a board only texts change.
 """
 
 import json
@@ -16,8 +14,114 @@ from vault_memory.markdown import encodings
 from vault_memory.markdown.blocks.outline import Outline, outline
 from vault_memory.markdown.document import line_starts
 from vault_memory.rules.edits.audit_reader import read_line
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp, plain
+from vault_memory.rules.edits.ops import OP_NAMES, Rejected
+from vault_memory.rules.edits.text_edits import NAMES as TEXT_EDITS
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.forgetting.redact_audit import redact
+from vault_memory.rules.paths.canvas import TEXT
+
+NAMES = frozenset({*OP_NAMES, "undo", "lift", "restore", "save", "forget", *TEXT_EDITS})
+"""Names of ops that a redacted record may still show"""
+
+Hides = Callable[[str], bool]
+"""Decides whether a text contains the words to forget"""
+
+
+def redact(record: Record, hides: Hides) -> Record:
+    """Returns the record without the texts for which `hides` is true; itself when there are none.
+
+    When only the diff contains the words, among the lines around the edit, only the diff goes.
+    """
+    if not any(map(hides, _texts_of_record(record))):
+        if any(map(hides, _texts_of_diff(record.diff))):
+            return replace(record, diff=b"")
+        return record
+    return replace(
+        record,
+        applied=tuple(_redact_applied(applied, hides) for applied in record.applied),
+        rejected=tuple(_redact_rejected(op, hides) for op in record.rejected),
+        proposed=tuple(_redact_proposal(item, hides) for item in record.proposed),
+        diff=b"",
+        why="" if hides(record.why) else record.why,
+        redacted=True,
+    )
+
+
+def _texts_of_record(record: Record) -> Iterator[str]:
+    """Yields all texts of a record except its diff."""
+    yield record.why
+    for applied in record.applied:
+        yield from _texts_of_applied(applied)
+    for rejected in record.rejected:
+        yield from _texts_of_rejected(rejected)
+    for proposal in record.proposed:
+        yield from _texts_of_proposal(proposal)
+
+
+def _texts_of_diff(diff: bytes) -> Iterator[str]:
+    """Yields the old and the new text: a sentence may continue on the next line."""
+    rows = diff.decode("utf-8", "replace").split("\n")
+    for signs in (" -", " +"):
+        yield "\n".join(row[1:] for row in rows if row.startswith(tuple(signs)))
+
+
+def _texts_of_applied(applied: RecordedOp) -> Iterator[str]:
+    yield from strings_in(applied.op)
+    yield applied.removed.decode("utf-8", "replace")
+    yield applied.added.decode("utf-8", "replace")
+    yield applied.remark
+
+
+def _texts_of_rejected(rejected: Rejected) -> Iterator[str]:
+    yield from strings_in(plain(rejected.op, longest=0))
+    yield from rejected.headings
+
+
+def _texts_of_proposal(proposal: Proposal) -> Iterator[str]:
+    yield from strings_in(proposal.op)
+    yield proposal.why
+    yield proposal.reason
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Yields all strings in a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from strings_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings_in(item)
+
+
+def _redact_applied(applied: RecordedOp, hides: Hides) -> RecordedOp:
+    if not any(map(hides, _texts_of_applied(applied))):
+        return applied
+    return RecordedOp({"op": _name(applied.op)}, applied.outcome)
+
+
+def _redact_rejected(rejected: Rejected, hides: Hides) -> Rejected:
+    if not any(map(hides, _texts_of_rejected(rejected))):
+        return rejected
+    return Rejected({"op": _name(rejected.op)}, rejected.reason)
+
+
+def _redact_proposal(proposal: Proposal, hides: Hides) -> Proposal:
+    if not any(map(hides, _texts_of_proposal(proposal))):
+        return proposal
+    return replace(
+        proposal, op={"op": _name(proposal.op)}, why="", reason="forgotten", state="expired"
+    )
+
+
+def _name(op: object) -> str:
+    """Returns the name of an op; an unknown name may contain the words to forget."""
+    value = plain(op)
+    name = value.get("op") if isinstance(value, Mapping) else None
+    return name if isinstance(name, str) and name in NAMES else "unknown"
+
 
 INSTEAD = "…"
 _ROUNDS = 20
@@ -321,3 +425,26 @@ class _NoteRedaction:
         line = self._raw[self._starts[number] : self._starts[number + 1]]
         bare = line.rstrip(b"\r\n")
         return bare, line[len(bare) :]
+
+
+def cut_canvas(raw: bytes, matcher: TextMatcher) -> Redacted:
+    """Returns a board without the text. Each of its cards is redacted like a note."""
+    count = 0
+
+    def redact(match: "re.Match[str]") -> str:
+        nonlocal count
+        try:
+            card = str(json.loads(match[1]))
+        except ValueError:
+            # Fault: another program wrote an invalid escape. What is left is reported.
+            return match[0]
+        clean = cut_note(card.encode("utf-8", "surrogatepass"), matcher, facts=False)
+        if not clean.count:
+            return match[0]
+        count += clean.count
+        text = clean.raw.decode("utf-8", "surrogatepass")
+        # Fault: a line that is removed from JSON, as from a note, leaves no valid board.
+        return match[0].removesuffix(match[1]) + json.dumps(text, ensure_ascii=False)
+
+    board = TEXT.sub(redact, raw.decode("utf-8", "surrogateescape"))
+    return Redacted(board.encode("utf-8", "surrogateescape"), count)

@@ -1,1 +1,0 @@
-"""What a channel's notes are made of."""

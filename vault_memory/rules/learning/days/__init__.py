@@ -1,1 +1,0 @@
-"""Calendar days in place of words such as "tomorrow"."""

@@ -1,1 +1,0 @@
-"""What the summary of a conversation says. Pure."""

@@ -1,1 +1,0 @@
-"""Rules of the memory tool: its paths and its answers."""
