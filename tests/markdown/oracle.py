@@ -5,8 +5,8 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from vault_memory.markdown.blocks.fallback import MAX_NESTING
 from vault_memory.markdown.blocks.model import BLANKS, Block, without_blank_end
+from vault_memory.markdown.blocks.outline import MAX_NESTING
 
 KINDS = {
     "heading_open": "heading",

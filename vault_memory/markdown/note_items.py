@@ -1,7 +1,11 @@
-"""Lists the items of a note for the rules of memory: position, text and id of each."""
+"""Lists the items of a note for the rules of memory: position, text and id of each.
+
+Also says how much of an old note a new one has.
+"""
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
@@ -9,7 +13,7 @@ from typing import NamedTuple
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.editable_region import Region, top_region
 from vault_memory.markdown.item_text import marker_and_box, marker_end, parts_of, unescaped
-from vault_memory.markdown.items import normalised_text, text_in_id
+from vault_memory.markdown.items import normalised, normalised_text, text_in_id
 from vault_memory.markdown.visible_text import visible
 
 _BLOCK_HEADING = re.compile(r"#{1,6} (.*\S)")
@@ -289,3 +293,30 @@ def resolve(prefix: str, ids: Iterable[str]) -> Resolved:
     if prefix in matches:
         return Resolved(prefix, (prefix,))
     return Resolved(matches[0] if len(matches) == 1 else "", matches)
+
+
+RENAMED_SHARE = 0.5
+"""The share of its lines that a note keeps when it is renamed and edited"""
+
+
+def line_counts(raw: bytes) -> Counter[str]:
+    """Return the lines of all sections, normalised, without headings and empty lines."""
+    return _lines(parse(raw))
+
+
+def share_kept(old: Counter[str], new: Counter[str]) -> float:
+    """Return the share of the lines of an old text that a new one has."""
+    return (old & new).total() / max(1, old.total())
+
+
+def _lines(doc: SectionedDoc) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for body in (doc.preamble, *(section.body for section in doc.sections)):
+        counts += normalised_lines(body)
+    return counts
+
+
+def normalised_lines(raw: bytes) -> Counter[str]:
+    """Return the lines of some text, normalised, without empty ones."""
+    texts = map(normalised, raw.decode("utf-8", "replace").splitlines())
+    return Counter(filter(None, texts))

@@ -24,9 +24,9 @@ from vault_memory.vault.marker import NAME, Marker, ensure_marker, read_marker
 from vault_memory.vault.safe_open import open_beneath
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import long_runs
+    from vault_memory.markdown.chunking import splitter
 else:
-    long_runs = lazy_module("vault_memory.markdown.chunking.long_runs")
+    splitter = lazy_module("vault_memory.markdown.chunking.splitter")
 
 LARGEST_PARSED = 1 << 20
 """In bytes, without long runs of letters: a larger note is listed and not read"""
@@ -162,7 +162,7 @@ class Folder:
         size = len(note.raw)
         if size <= LARGEST_PARSED:
             return note
-        if len(long_runs.without_long_runs(note.raw)) > LARGEST_PARSED:
+        if len(splitter.without_long_runs(note.raw)) > LARGEST_PARSED:
             raise NoteTooLarge(path, size, LARGEST_PARSED)
         return note
 

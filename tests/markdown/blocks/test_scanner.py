@@ -15,11 +15,15 @@ from hypothesis import example, given, settings
 from tests.effort import cases
 from tests.markdown.oracle import blocks_of
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
-from vault_memory.markdown.blocks import list_scanner as scan_list_module
+from vault_memory.markdown.blocks import scanner as scan_list_module
 from vault_memory.markdown.blocks import scanner as scan_module
-from vault_memory.markdown.blocks.fallback import FallbackReader
 from vault_memory.markdown.blocks.model import BLANKS, Block
-from vault_memory.markdown.blocks.outline import decode, front_matter_end, read_blocks
+from vault_memory.markdown.blocks.outline import (
+    FallbackReader,
+    decode,
+    front_matter_end,
+    read_blocks,
+)
 
 VERSION = version("markdown-it-py")
 SOURCES = Path(sysconfig.get_path("data")) / "markdown-it-py" / f"markdown_it_py-{VERSION}.tar.gz"

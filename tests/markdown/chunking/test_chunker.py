@@ -18,8 +18,7 @@ from vault_memory.markdown.chunking import chunker as chunks_module
 from vault_memory.markdown.chunking.chunk_text import MARKER, Chunk, embed_text, identity
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.chunking.hidden_blocks import is_navigation
-from vault_memory.markdown.chunking.long_runs import without_long_runs
-from vault_memory.markdown.chunking.splitter import CAP, cut
+from vault_memory.markdown.chunking.splitter import CAP, cut, without_long_runs
 from vault_memory.markdown.document import parse, render
 
 long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)

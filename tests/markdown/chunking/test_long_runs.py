@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.every import every
 from vault_memory.markdown.chunking.chunker import chunk
-from vault_memory.markdown.chunking.long_runs import without_long_runs
-from vault_memory.markdown.chunking.splitter import LONGEST_RUN
+from vault_memory.markdown.chunking.splitter import LONGEST_RUN, without_long_runs
 
 IMAGE = base64.b64encode(Random(1).randbytes(90_000)).decode()
 PATH = "M12.5,3.4" + "L18.25,-7.75C1.5,2.5,3.5,4.5" * 40

@@ -21,10 +21,10 @@ from vault_memory.vault.write.writer import Writer
 if TYPE_CHECKING:
     from vault_memory.edits.renames import renamed_notes as pairing
     from vault_memory.edits.renames.renamed_notes import FoundNote, LostPast
-    from vault_memory.markdown import kept_lines
+    from vault_memory.markdown import note_items
 else:
     pairing = lazy_module("vault_memory.edits.renames.renamed_notes")
-    kept_lines = lazy_module("vault_memory.markdown.kept_lines")
+    note_items = lazy_module("vault_memory.markdown.note_items")
 
 GRACE = timedelta(days=1)
 """A note that appears so long after another one was found to be gone does not continue it"""
@@ -113,8 +113,8 @@ class KnownNotes:
         if last is None:
             return False
         return (
-            kept_lines.share_kept(kept_lines.line_counts(last), kept_lines.line_counts(note.raw))
-            < kept_lines.RENAMED_SHARE
+            note_items.share_kept(note_items.line_counts(last), note_items.line_counts(note.raw))
+            < note_items.RENAMED_SHARE
         )
 
     def was_taken_away(self, path: str) -> bool:
@@ -174,7 +174,7 @@ class RenameSearch:
         revision, ino = self.sight.seen.get(path, ("", 0))
         records = self.vault.records(path) if path in self.sight.audits else ()
         raw = self.vault.snapshots.bytes_of(revision) if revision else None
-        lines = pairing.lines_left(records) if raw is None else kept_lines.line_counts(raw)
+        lines = pairing.lines_left(records) if raw is None else note_items.line_counts(raw)
         scope, day = self.vault.owner(path)
         newest = frozenset(filter(None, (revision, pairing.newest_revision(records))))
         has_audit = path in self.sight.audits
@@ -204,7 +204,7 @@ class RenameSearch:
                 path,
                 revision,
                 note.stat.ino,
-                kept_lines.line_counts(note.raw),
+                note_items.line_counts(note.raw),
                 is_new,
                 frozenset(continued.get(path, ())),
                 day,

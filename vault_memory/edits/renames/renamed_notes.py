@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from vault_memory.markdown.kept_lines import RENAMED_SHARE, normalised_lines, share_kept
 from vault_memory.markdown.letters import without_case
 from vault_memory.markdown.merging.similarity import best_pairs, likeness, words_in
+from vault_memory.markdown.note_items import RENAMED_SHARE, normalised_lines, share_kept
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import changed_lines
 

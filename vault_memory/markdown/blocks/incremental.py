@@ -14,8 +14,7 @@ from operator import attrgetter, ne
 from typing import NamedTuple
 
 from vault_memory.markdown.blocks.model import BLANKS, Block
-from vault_memory.markdown.blocks.patterns import MAY_BE_ODD, item
-from vault_memory.markdown.blocks.scanner import scan
+from vault_memory.markdown.blocks.scanner import MAY_BE_ODD, item, scan
 
 _first = attrgetter("first")
 

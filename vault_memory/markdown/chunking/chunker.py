@@ -11,9 +11,8 @@ import re
 from bisect import bisect_left
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.blocks.incremental import Seam, seam
 from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
@@ -25,14 +24,9 @@ from vault_memory.markdown.chunking.hidden_blocks import (
     is_query,
     may_hide,
 )
-from vault_memory.markdown.chunking.splitter import CAP, LONGEST_RUN, cut
+from vault_memory.markdown.chunking.splitter import CAP, LONGEST_RUN, cut, without_long_runs
 from vault_memory.markdown.item_text import MARKER
 from vault_memory.markdown.items import day, read_metadata
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import long_runs
-else:
-    long_runs = lazy_module("vault_memory.markdown.chunking.long_runs")
 
 _TABLE = re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+\|[-:| \t]*+$", re.MULTILINE)
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
@@ -80,7 +74,7 @@ def chunk(raw: bytes) -> list[Chunk]:
     """
     # Most notes have short lines, and are not searched for runs.
     if len(raw) > LONGEST_RUN and max(map(len, raw.split(b"\n"))) > LONGEST_RUN:
-        raw = long_runs.without_long_runs(raw)
+        raw = without_long_runs(raw)
     return capped(_cut_note(raw))
 
 

@@ -6,8 +6,7 @@ have the same neighbours.
 
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.alignment import NONE
-from vault_memory.markdown.merging.merge_state import MergedUnit, MergeState
+from vault_memory.markdown.merging.alignment import NONE, MergedUnit, MergeState
 from vault_memory.markdown.merging.parsed_note import BOM, ParsedNote, parse_note
 
 START = -1

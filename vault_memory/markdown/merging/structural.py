@@ -4,7 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.alignment import NONE, fold_key
+from vault_memory.markdown.merging.alignment import (
+    NONE,
+    MergedUnit,
+    MergeState,
+    SectionConflict,
+    fold_key,
+)
 from vault_memory.markdown.merging.block_merge import (
     FieldConflict,
     Kind,
@@ -14,7 +20,6 @@ from vault_memory.markdown.merging.block_merge import (
     without_below,
 )
 from vault_memory.markdown.merging.matching import unit_key
-from vault_memory.markdown.merging.merge_state import MergedUnit, MergeState, SectionConflict
 from vault_memory.markdown.merging.merged_text import write
 from vault_memory.markdown.merging.parsed_note import ParsedNote, parse_note
 from vault_memory.markdown.merging.unit_order import UnitOrder

@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from vault_memory.markdown.merging.alignment import Alignment
-from vault_memory.markdown.merging.block_order import interleave
-from vault_memory.markdown.merging.merge_state import MergedUnit, MergeState
+from vault_memory.markdown.merging.alignment import Alignment, MergedUnit, MergeState
+from vault_memory.markdown.merging.front_matter import interleave
 
 _time_of_day = re.compile(
     rb"[ ]{0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?([0-2]?[0-9]:[0-5][0-9])(?![0-9])"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from vault_memory.markdown.kept_lines import RENAMED_SHARE, line_counts, share_kept
+from vault_memory.markdown.note_items import RENAMED_SHARE, line_counts, share_kept
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.observe.local_scan import LocalScanner
