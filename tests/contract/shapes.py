@@ -29,7 +29,8 @@ from vault_memory.contract import (
 )
 from vault_memory.edits.reports import Check, ThrownNote
 from vault_memory.edits.versions import NoteVersion
-from vault_memory.forgetting.forget_text import Forgotten, Remaining
+from vault_memory.forgetting.forget_text import Forgotten
+from vault_memory.forgetting.retract import Remaining
 from vault_memory.search.note_reports import IndexReport
 from vault_memory.search.notes.note_lookup import NoteLinks
 from vault_memory.sync.report import SyncReport

@@ -13,7 +13,7 @@ from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
 from vault_memory.contract.calls import ROUTES
 from vault_memory.forgetting.forget_text import Forgotten
-from vault_memory.forgetting.retract import Proposed, RetractRemaining, RetractRemoved, TakenBack
+from vault_memory.forgetting.retract import Proposed, Remaining, RetractRemoved, TakenBack
 from vault_memory.http.openapi import document
 from vault_memory.mcp.tools import TOOLS, portable_schema
 from vault_memory.rules.paths.layout import KINDS, NOT_INDEXED
@@ -165,8 +165,8 @@ def test_keys_inside_an_audit_record_are_checked_too():
     assert problems(["log"], json.dumps({"records": [record], "lost": []}))
 
 
-@pytest.mark.parametrize("remaining", [(), (RetractRemaining("b.md", "it waits"),)])
-def test_the_result_of_a_retraction_matches_its_shape(remaining: tuple[RetractRemaining, ...]):
+@pytest.mark.parametrize("remaining", [(), (Remaining("b.md", "it waits"),)])
+def test_the_result_of_a_retraction_matches_its_shape(remaining: tuple[Remaining, ...]):
     result = TakenBack(
         2,
         (RetractRemoved("a.md", 1, None), RetractRemoved("b.md", 1, "01a2080e")),

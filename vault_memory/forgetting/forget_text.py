@@ -16,6 +16,7 @@ from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
+from vault_memory.forgetting.retract import Remaining
 from vault_memory.forgetting.state_residue import (
     NAMED,
     ON_SERVER,
@@ -67,29 +68,13 @@ turns again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """A place from which the text was removed, or would be."""
+class PlaceCount:
+    """A place, and how often the text was or is there."""
 
     place: str
     """A path, `history`, `trash`, `waiting writes`, `index`, or a file of the state folder"""
     count: int
     """Number of items, lines, records or versions"""
-
-
-@dataclass(frozen=True, slots=True)
-class Remaining:
-    """A place where the text is still."""
-
-    place: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """A place with look-alike spellings of the text, which stay."""
-
-    place: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +100,12 @@ class Forgotten:
     """What `forget` did, or would do in a dry run."""
 
     matches: int
-    removed: tuple[Removed, ...]
+    removed: tuple[PlaceCount, ...]
     remaining: tuple[Remaining, ...] = ()
     receipt: Receipt | None = field(default=None)
     """None for a dry run"""
-    alike: tuple[Alike, ...] = ()
+    alike: tuple[PlaceCount, ...] = ()
+    """look-alike spellings of the text, which stay"""
     in_memory: tuple[InMemory, ...] = ()
 
 
@@ -228,12 +214,12 @@ class _ForgetRun:
         mask = self._matcher.masked
         report = self.report
         removed = tuple(
-            Removed(mask(place), count)
+            PlaceCount(mask(place), count)
             for place, count in report.removed.items()
             if place not in report.remaining
         )
         remaining = tuple(Remaining(mask(place), why) for place, why in report.remaining.items())
-        alike = tuple(Alike(mask(place), count) for place, count in report.alike.items())
+        alike = tuple(PlaceCount(mask(place), count) for place, count in report.alike.items())
         count = sum(place.count for place in removed)
         if now is None:
             return Forgotten(count, removed, remaining, None, alike, ())

@@ -68,8 +68,8 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class RetractRemaining:
-    """A note that still contains the text."""
+class Remaining:
+    """A place where the text is still."""
 
     place: str
     why: str
@@ -82,7 +82,7 @@ class TakenBack:
     matches: int
     removed: tuple[RetractRemoved, ...]
     proposed: tuple[Proposed, ...]
-    remaining: tuple[RetractRemaining, ...]
+    remaining: tuple[Remaining, ...]
 
     def as_json(self) -> "RetractedJson":
         """Returns the result with the keys that `forget` has in the JSON contract."""
@@ -184,15 +184,15 @@ def _remaining(
     kinds: dict[str, str],
     text_matcher: "TextMatcher",
     results: "dict[str, Edit]",
-) -> Iterator[RetractRemaining]:
+) -> Iterator[Remaining]:
     """Yields the notes that contain the text after the removal, each with the reason."""
     for note, kind in kinds.items():
         raw = _read(edits, note)
         if isinstance(raw, str):
-            yield RetractRemaining(note, f"perhaps: it cannot be read now: {raw}")
+            yield Remaining(note, f"perhaps: it cannot be read now: {raw}")
         elif text_matcher.is_in_bytes(raw):
             why = SAID if kind == "transcript" else _why_remaining(results.get(note))
-            yield RetractRemaining(note, why)
+            yield Remaining(note, why)
 
 
 def _why_remaining(edit: "Edit | None") -> str:
