@@ -12,6 +12,7 @@ import msgspec
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.mcp import tools
+from vault_memory.mcp.json_lines import decode
 from vault_memory.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -182,9 +183,25 @@ class Conversation:
             raise ProtocolError(code_of(error), serving.explain(error)) from None
 
 
-def is_answer(message: Json) -> bool:
-    """Returns whether a message is the answer to a request."""
-    return message.get("method") is None and not message.keys().isdisjoint(("result", "error"))
+def read_message(raw: bytes) -> tuple[Json | None, Json | None]:
+    """Returns a request or a notification, or else the answer that says what is wrong with it.
+
+    An answer of the client has neither: this server asks nothing, so it belongs to no request.
+    """
+    try:
+        message = decode(raw)
+    except (ValueError, RecursionError):
+        return None, error_message(None, PARSE_ERROR, "the message is not JSON")
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        id_ = id_of(message) if isinstance(message, dict) else None
+        problem = "this is not one JSON-RPC 2.0 message"
+        return None, error_message(id_, INVALID_REQUEST, problem)
+    if message.get("method") is None and not message.keys().isdisjoint(("result", "error")):
+        return None, None
+    refusal = _problem_of(message)
+    if refusal is not None:
+        return None, error_message(id_of(message), *refusal)
+    return message, None
 
 
 def id_of(message: Json, name: str = "id") -> Id | None:
@@ -198,7 +215,7 @@ def id_of(message: Json, name: str = "id") -> Id | None:
     return id_
 
 
-def problem_of(message: Json) -> tuple[int, str] | None:
+def _problem_of(message: Json) -> tuple[int, str] | None:
     """Returns what is wrong with a request or a notification, as a code and in words."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str):

@@ -13,18 +13,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.lazy import lazy_module
-from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, decode, read_lines
+from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
     INVALID_REQUEST,
-    PARSE_ERROR,
     Conversation,
     Id,
     Json,
     error_message,
     id_of,
-    is_answer,
-    problem_of,
+    read_message,
 )
 
 if TYPE_CHECKING:
@@ -162,34 +160,20 @@ class Loop:
             thread.join(PATIENCE_SECONDS / len(self._threads))
 
     def _take(self, line: bytes | TooLong) -> None:
+        """Reads one message; its answer is written now or later."""
         if isinstance(line, TooLong):
-            message = f"a message may have at most {LARGEST:,} bytes"
-            self._writer.write(error_message(line.id(), INVALID_REQUEST, message))
+            problem = f"a message may have at most {LARGEST:,} bytes"
+            self._writer.write(error_message(line.id(), INVALID_REQUEST, problem))
             return
         if not line.strip():
             return
-        try:
-            message = decode(line)
-        except (ValueError, RecursionError):
-            self._writer.write(error_message(None, PARSE_ERROR, "this line is not JSON"))
-            return
-        self._take_message(message)
-
-    def _take_message(self, message: Any) -> None:
-        """Reads one message; its answer is written now or later."""
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            id_ = id_of(message) if isinstance(message, dict) else None
-            problem = "this is not one JSON-RPC 2.0 message"
-            self._writer.write(error_message(id_, INVALID_REQUEST, problem))
-            return
-        # This server asks nothing: an answer of the client belongs to no request.
-        if is_answer(message):
-            return
-        id_, method = id_of(message), str(message.get("method"))
-        refusal = problem_of(message)
+        message, refusal = read_message(line)
         if refusal is not None:
-            self._writer.write(error_message(id_, *refusal))
-        elif id_ is None:
+            self._writer.write(refusal)
+        if message is None:
+            return
+        id_, method = id_of(message), message["method"]
+        if id_ is None:
             self._notify(method, message.get("params"))
         else:
             self._begin(Request(id_, method, message.get("params") or {}, self._writer))

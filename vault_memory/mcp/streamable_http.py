@@ -17,7 +17,7 @@ from starlette.responses import Response
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import CALLER, VaultService, opened
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.json_lines import decode, encode
+from vault_memory.mcp.json_lines import encode
 from vault_memory.mcp.protocol import (
     HANDSHAKE_VERSIONS,
     INVALID_PARAMS,
@@ -27,12 +27,11 @@ from vault_memory.mcp.protocol import (
     VERSION_KEY,
     VERSION_UNSUPPORTED,
     Conversation,
+    Id,
     Json,
     ProtocolError,
-    error_message,
     id_of,
-    is_answer,
-    problem_of,
+    read_message,
 )
 from vault_memory.rules.paths.scopes import Caller
 
@@ -116,14 +115,13 @@ async def _response(memory: VaultMemory, caller: Caller, request: Request) -> Re
     body = await _body(request)
     if body is None:
         return _refusal(413, "too_long", f"a message has at most {LARGEST_BODY:,} bytes")
-    try:
-        message = decode(body)
-    except (ValueError, RecursionError):
-        return _json(400, error_message(None, PARSE_ERROR, "the body is not JSON"))
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        problem = "the body is not one JSON-RPC 2.0 message"
-        return _json(400, error_message(None, INVALID_REQUEST, problem))
-    return await _answer(Serving(memory, caller), message, request)
+    message, refusal = read_message(body)
+    if refusal is not None:
+        return _json(400, refusal)
+    # No answer is owed to a notification, nor to an answer.
+    if message is None or (id_ := id_of(message)) is None:
+        return Response(status_code=202)
+    return await _answer(Serving(memory, caller), id_, message, request)
 
 
 def _accepts_json(accept: str) -> bool:
@@ -145,26 +143,18 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-async def _answer(serving: Serving, message: Json, request: Request) -> Response:
-    """Returns the answer to a message; nothing but a status where none is owed."""
-    # This server asks nothing: an answer of the client belongs to no request.
-    if is_answer(message):
-        return Response(status_code=202)
-    id_, method = id_of(message), message.get("method")
-    problem = problem_of(message)
-    if problem is not None:
-        return _json(400, error_message(id_, *problem))
-    if id_ is None:
-        return Response(status_code=202)
+async def _answer(serving: Serving, id_: Id, message: Json, request: Request) -> Response:
+    """Returns the answer to a request."""
+    method = message["method"]
     params = message.get("params") or {}
     is_stateless = _names_stateless_version(request, params)
     try:
         if is_stateless:
             # Fault: a proxy that decides by the headers would pass another request.
-            _check_headers(request, str(method), params)
+            _check_headers(request, method, params)
         conversation = Conversation(lambda: serving)
         # Vaults are files, and files block: the call runs in a thread.
-        outcome = await anyio.to_thread.run_sync(conversation.outcome, str(method), params)
+        outcome = await anyio.to_thread.run_sync(conversation.outcome, method, params)
     except ProtocolError as error:
         outcome = {"error": error.as_json()}
     status = STATUSES.get(outcome.get("error", {}).get("code"), 200) if is_stateless else 200
