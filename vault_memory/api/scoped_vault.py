@@ -19,7 +19,7 @@ from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.note_reports import NoteList
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json, query_or_local, said_secrets, source_json
+    from vault_memory.api import facts_json, query_or_local, said_secrets
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import answers, requests
     from vault_memory.contract.status_answers import StatsJson
@@ -29,7 +29,6 @@ else:
     facts_json = lazy_module("vault_memory.api.facts_json")
     query_or_local = lazy_module("vault_memory.api.query_or_local")
     said_secrets = lazy_module("vault_memory.api.said_secrets")
-    source_json = lazy_module("vault_memory.api.source_json")
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
 
 Answer = Mapping[str, Any]
@@ -263,4 +262,4 @@ class ScopedVault:
     def source(self, request: "requests.SourceArguments") -> Answer:
         """Follow a line, a fact or an id back to the turns behind it."""
         origin = self._memory.source(request.ref, scopes=self.reads, around=request.around)
-        return said_secrets.masked_source(self._memory, source_json.of_source(origin))
+        return said_secrets.masked_source(self._memory, json_contract.of_source(origin))

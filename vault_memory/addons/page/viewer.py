@@ -18,7 +18,7 @@ from vault_memory.addons.page.records.record_rows import RecordRow
 from vault_memory.addons.page.records.record_viewer import RecordViewer
 from vault_memory.addons.page.shared_answers import SharedAnswers
 from vault_memory.addons.page.vault_state import Counts, VaultState
-from vault_memory.api import query_or_local, source_json
+from vault_memory.api import json_contract, query_or_local
 from vault_memory.api.daemon_client import ask
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
@@ -199,7 +199,7 @@ class Viewer:
     def source(self, ref: str, around: int) -> "SourceJson":
         """The turns that something comes from. Raises UnclearId, NoteNotFound."""
         origin = self._memory.source(ref, scopes=self.scopes, around=around)
-        return source_json.of_source(origin)
+        return json_contract.of_source(origin)
 
     # ---- people, and what a bot may read of them ---------------------------------------
 

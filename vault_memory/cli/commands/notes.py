@@ -13,14 +13,13 @@ from vault_memory.contract import as_json
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract, source_json
+    from vault_memory.api import json_contract
     from vault_memory.cli.views import tables
     from vault_memory.contract.source_answers import SourceJson, SourceTurnJson, SpokenJson
     from vault_memory.search.notes.note_lookup import NoteLinks
 else:
     tables = lazy_module("vault_memory.cli.views.tables")
     json_contract = lazy_module("vault_memory.api.json_contract")
-    source_json = lazy_module("vault_memory.api.source_json")
 
 
 HEADERS = ("NOTE", "KIND", "SCOPE")
@@ -141,7 +140,7 @@ def source(context: Context, ref: str, around: int, scopes: NamedScopes) -> None
         origin = memory.source(
             ref, scopes=scopes.names_or_all(memory), around=around, now=context.now
         )
-    answer = source_json.of_source(origin)
+    answer = json_contract.of_source(origin)
     context.emit(answer, lambda: "\n".join(_source_lines(answer)))
 
 
