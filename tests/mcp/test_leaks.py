@@ -17,7 +17,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.errors import VaultUnreachable
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.resources import ON_A_PAGE, uri_of
+from vault_memory.mcp.protocol_results import ON_A_PAGE, uri_of
 from vault_memory.rules.paths.scopes import Caller
 
 CALLERS = {

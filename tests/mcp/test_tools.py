@@ -15,7 +15,7 @@ from tests.mcp.vaults import ALICE, BOB, PLAN, answer, call, refusal, talk, word
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.errors import UsageError
-from vault_memory.mcp import protocol_results, resources, tools
+from vault_memory.mcp import protocol_results, tools
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.read_tools import LONGEST
 from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
@@ -558,7 +558,7 @@ def test_every_tool_has_a_description_and_a_strict_schema(shelf: VaultMemory):
 
 
 def test_notes_are_listed_page_by_page_and_can_be_read(memory: VaultMemory, filled: Outside):
-    for number in range(resources.ON_A_PAGE + 20):
+    for number in range(protocol_results.ON_A_PAGE + 20):
         filled.write(f"Users/alice/memories/many/{number:03} ü?#.md", "- x\n")
 
     async def chat(client: Client):

@@ -1,14 +1,31 @@
-"""Results that need the vault, as the JSON of the protocol, for both transports."""
+"""Results that need the vault, as the JSON of the protocol: calls of tools, and notes as resources.
+
+An example of the URI of a note is `vault:///Users/alice/memories/garden.md`.
+"""
 
 import logging
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
-from vault_memory.errors import VaultMemoryError
-from vault_memory.mcp import read_tools, resources, write_tools
+from vault_memory.contract.requests import NoteRequest
+from vault_memory.errors import BadPath, NoteNotFound, UsageError, VaultMemoryError
+from vault_memory.mcp import read_tools, write_tools
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.tools import TOOLS, ToolUnknown, read_arguments
+from vault_memory.mcp.tools import (
+    MARKDOWN,
+    PLAIN_TEXT,
+    SCHEME,
+    TEMPLATE,
+    TOOLS,
+    ToolUnknown,
+    read_arguments,
+)
+from vault_memory.rules.context import quotations
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.note_reports import NoteInfo
 
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
@@ -39,22 +56,20 @@ def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json
 
 def of_resources(serving: Serving, cursor: str | None) -> Json:
     """The result of `resources/list`."""
-    page = resources.page(serving, cursor)
-    listed: Json = {"resources": [resources.listed(note) for note in page.notes]}
-    if page.next is not None:
-        listed["nextCursor"] = page.next
-    return listed
+    notes, following = page(serving, cursor)
+    answer: Json = {"resources": [listed(note) for note in notes]}
+    if following is not None:
+        answer["nextCursor"] = following
+    return answer
 
 
 def of_resource(serving: Serving, uri: str) -> Json:
     """The result of `resources/read`. Raises ResourceUnknown."""
-    note, text = resources.read(serving, uri)
-    return {"contents": [{"uri": uri, "mimeType": resources.mime_type(note), "text": text}]}
+    note, text = read(serving, uri)
+    return {"contents": [{"uri": uri, "mimeType": mime_type(note), "text": text}]}
 
 
 # --- Tool calls ---
-
-# Calls of tools: the function behind each, and what comes back of it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +103,60 @@ def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResul
             "hint: try again later; the server's log says why"
         )
     return ToolResult(text, answer)
+
+
+# --- Resources ---
+
+ON_A_PAGE = 200
+
+
+class ResourceUnknown(UsageError):
+    """There is no such resource, or it is not the caller's."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}")
+
+
+def page(serving: Serving, cursor: str | None) -> tuple[tuple[NoteInfo, ...], str | None]:
+    """Returns the notes of the caller after `cursor`, and the cursor of the next page.
+
+    A cursor is the last note of a page; None when there is no next one.
+    """
+    notes = serving.view.notes()
+    start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
+    notes_of_page = tuple(notes[start : start + ON_A_PAGE])
+    has_next = start + ON_A_PAGE < len(notes)
+    return notes_of_page, notes_of_page[-1].note if has_next else None
+
+
+def read(serving: Serving, uri: str) -> tuple[str, str]:
+    """Returns the path of the note of a URI, and its text between tags. Raises ResourceUnknown."""
+    if not uri.startswith(SCHEME):
+        raise ResourceUnknown(uri)
+    try:
+        path = inside(uri.removeprefix(SCHEME).removeprefix("/"), encoded=True)
+        note = serving.view.read_note(NoteRequest(serving.path_of(path)))
+    except (BadPath, NoteNotFound):
+        raise ResourceUnknown(uri) from None
+    count = len(quotations.lines_of(note["text"])) if note["text"] else 0
+    answer = {**note, "lines": [min(1, count), count], "total_lines": count}
+    return note["note"], quotations.of_note(answer).text
+
+
+def listed(note: NoteInfo) -> dict[str, Any]:
+    """Returns the entry of a note in a list of resources."""
+    return {
+        "uri": uri_of(note.note),
+        "name": quotations.shown_name(note.note),
+        "description": quotations.shown_name(f"{note.kind} of {note.scope}"),
+        "mimeType": mime_type(note.note),
+        "size": note.bytes,
+    }
+
+
+def uri_of(note: str) -> str:
+    return f"{SCHEME}/{quote(note)}"
+
+
+def mime_type(note: str) -> str:
+    return PLAIN_TEXT if note.endswith(".jsonl") else MARKDOWN

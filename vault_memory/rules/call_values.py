@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import wraps
 from types import FunctionType, NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import check_scopes
@@ -41,14 +41,6 @@ STORED = ("entity", "name", "subject", "predicate", "object", "user")
 """Arguments that a database looks up, as UTF-8"""
 
 
-class ArgumentCheck(NamedTuple):
-    """How the values of an argument are checked."""
-
-    annotation: Any
-    exact: frozenset[type]
-    """The types whose values are right without a further look"""
-
-
 def checked_calls(kind: Kind) -> Kind:
     """Check the arguments of all public calls of a class. A class decorator.
 
@@ -76,7 +68,7 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
     if not names:
         return call
     positional = names[: code.co_argcount - 1]
-    checks: Mapping[str, ArgumentCheck] | None = None
+    checks: Mapping[str, tuple[Any, frozenset[type]]] | None = None
 
     @wraps(call)
     def run(self: object, *arguments: Any, **keywords: Any) -> Any:
@@ -89,11 +81,11 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
         # Too many arguments are left to the call, whose error names their number.
         for place, name in enumerate(positional[: len(values)]):
             # Most values have the right type, and need no further look.
-            if name in checks and type(values[place]) not in checks[name].exact:
-                values[place] = _read(name, values[place], checks[name].annotation)
+            if name in checks and type(values[place]) not in checks[name][1]:
+                values[place] = _read(name, values[place], checks[name][0])
         for name in checks.keys() & keywords:
-            if type(keywords[name]) not in checks[name].exact:
-                keywords[name] = _read(name, keywords[name], checks[name].annotation)
+            if type(keywords[name]) not in checks[name][1]:
+                keywords[name] = _read(name, keywords[name], checks[name][0])
         return call(self, *values, **keywords)
 
     setattr(run, CHECKED, True)
@@ -107,10 +99,13 @@ def _unwrapped(call: Any) -> FunctionType:
     return function
 
 
-def _checks_of(call: FunctionType) -> dict[str, ArgumentCheck]:
-    """Return the checks of the arguments whose annotations this module knows."""
+def _checks_of(call: FunctionType) -> dict[str, tuple[Any, frozenset[type]]]:
+    """Return the annotations of the arguments that this module knows, each with its exact types.
+
+    A value of an exact type is right without a further look.
+    """
     return {
-        name: ArgumentCheck(annotation, _exact_types(name, annotation))
+        name: (annotation, _exact_types(name, annotation))
         for name, annotation in _annotations(call).items()
         if _can_check(annotation)
     }

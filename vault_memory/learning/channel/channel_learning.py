@@ -41,9 +41,8 @@ def keep_to_scope(cycle: "LearningCycle") -> None:
             turn.id: OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
             for turn in evidence.values()
         }
-        found = of_channel(cycle.extraction, turns, cycle.deps.people())
-        cycle.extraction = found.extraction
-        cycle.personal = [{"ref": turn, "reason": PERSONAL} for turn in found.personal]
+        cycle.extraction, personal = of_channel(cycle.extraction, turns, cycle.deps.people())
+        cycle.personal = [{"ref": turn, "reason": PERSONAL} for turn in personal]
         return
     # Fault: a person's words in a channel are about the channel's matters, too.
     channel_turns = {turn.id for turn in evidence.values() if turn.channel}

@@ -329,13 +329,6 @@ MOST_RULES = 2_048
 """Rules whose slots are cached"""
 
 
-class Slot(NamedTuple):
-    """A choice that holds for all answers, and the value that a rule gives it."""
-
-    name: str
-    value: str
-
-
 _LANGUAGES = {
     "en": "english englisch anglais inglés ingles английск\\w* по-английски 英语 英文",
     "de": "german deutsch allemand alemán aleman немецк\\w* по-немецки 德语 德文",
@@ -393,7 +386,8 @@ def slots_of(rule: str) -> dict[str, str]:
     return dict(filter(None, _slots_in(text)))
 
 
-def _slots_in(text: str) -> list[Slot | None]:
+def _slots_in(text: str) -> list[tuple[str, str] | None]:
+    """Returns the choices that hold for all answers, each by its name, with the value that a rule gives it."""
     speaks = _SPEAKING.search(text) is not None
     return [
         _choice("language", _LANGUAGES, text) if speaks else None,
@@ -404,10 +398,10 @@ def _slots_in(text: str) -> list[Slot | None]:
     ]
 
 
-def _choice(name: str, choices: dict[str, str], text: str) -> Slot | None:
+def _choice(name: str, choices: dict[str, str], text: str) -> tuple[str, str] | None:
     """Returns the only choice that a text names."""
     values = [value for value, names in choices.items() if _names(names).search(text)]
-    return Slot(name, values[0]) if len(values) == 1 else None
+    return (name, values[0]) if len(values) == 1 else None
 
 
 @lru_cache(maxsize=64)
@@ -418,16 +412,16 @@ def _names(names: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
 
 
-def _address(text: str) -> Slot | None:
+def _address(text: str) -> tuple[str, str] | None:
     match = _ADDRESS.search(text)
     if not match:
         return None
-    return Slot("name", next(filter(None, match.groups())))
+    return "name", next(filter(None, match.groups()))
 
 
-def _form_of_address(text: str) -> Slot | None:
+def _form_of_address(text: str) -> tuple[str, str] | None:
     values = [value for pattern, value in _FORMAL if pattern.search(text)]
-    return Slot("address", values[0]) if len(values) == 1 else None
+    return ("address", values[0]) if len(values) == 1 else None
 
 
 def _without_cue(text: str) -> str:

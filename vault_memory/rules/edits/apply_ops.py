@@ -54,14 +54,6 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """An op as the caller passed it, and as it was read."""
-
-    value: object
-    op: Op | OpRefused
-
-
-@dataclass(frozen=True, slots=True)
 class _BodyEdit:
     """A section's body after an op, and the items that it must then have."""
 
@@ -98,15 +90,18 @@ def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
     return Outcome(doc, applied, rejected)
 
 
-def _group_appends(ops: Iterable[object]) -> Iterator[list[_Request]]:
-    """Yields the ops in order: appends to the same section in a row as a group, others alone."""
-    group: list[_Request] = []
+def _group_appends(ops: Iterable[object]) -> Iterator[list[tuple[object, Op | OpRefused]]]:
+    """Yields the ops in order, as they were passed and as they were read.
+
+    Appends to the same section in a row are a group; others are alone.
+    """
+    group: list[tuple[object, Op | OpRefused]] = []
     for value in ops:
-        request = _Request(value, _read(value))
-        if group and not _appends_to_same_section(group[-1].op, request.op):
+        op = _read(value)
+        if group and not _appends_to_same_section(group[-1][1], op):
             yield group
             group = []
-        group.append(request)
+        group.append((value, op))
     if group:
         yield group
 
@@ -125,14 +120,14 @@ def _read(value: object) -> Op | OpRefused:
 
 
 def _apply_group(
-    doc: SectionedDoc, group: list[_Request]
+    doc: SectionedDoc, group: list[tuple[object, Op | OpRefused]]
 ) -> tuple[SectionedDoc, list[Applied | Rejected]]:
     try:
-        new_doc, applied = _apply_all(doc, [request.op for request in group])
+        new_doc, applied = _apply_all(doc, [op for _, op in group])
         return new_doc, list(applied)
     except OpRefused as refusal:
         if len(group) == 1:
-            rejected = Rejected(group[0].value, refusal.reason, refusal.headings)
+            rejected = Rejected(group[0][0], refusal.reason, refusal.headings)
             return doc, [rejected]
     # Fault: one bad line must not take the good lines around it with it.
     half = len(group) // 2

@@ -66,14 +66,6 @@ class Undone:
     proposed: tuple[Proposal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _UndoableOp:
-    """An op of the record with its effects, the last first."""
-
-    recorded: RecordedOp
-    effects: tuple[Effect, ...]
-
-
 def undo(record: Record, now: bytes) -> Undone:
     """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
     refuse_folded(record, record.id)
@@ -110,27 +102,29 @@ def refuse_folded(record: Record, record_id: str) -> None:
         raise Folded(record_id, record.note)
 
 
-def _undoable_ops(record: Record) -> list[_UndoableOp]:
-    """Returns the ops with an effect, the last first."""
-    undoable: list[_UndoableOp] = []
+def _undoable_ops(record: Record) -> list[tuple[RecordedOp, tuple[Effect, ...]]]:
+    """Returns the ops with their effects, the last first; those without an effect are left out."""
+    undoable: list[tuple[RecordedOp, tuple[Effect, ...]]] = []
     for applied in reversed(record.applied):
         effects = effects_of(applied)
         if effects:
-            undoable.append(_UndoableOp(applied, effects[::-1]))
+            undoable.append((applied, effects[::-1]))
     return undoable
 
 
-def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> Undone:
+def _undo_items(
+    record: Record, undoable: Sequence[tuple[RecordedOp, tuple[Effect, ...]]], now: bytes
+) -> Undone:
     """Undoes each op by itself."""
     doc = parse(now)
     applied: list[RecordedOp] = []
     proposed: list[Proposal] = []
-    for undoable_op in undoable:
-        steps = _undo_effects(doc, undoable_op, record.diff) if is_text(now) else []
+    for recorded, effects in undoable:
+        steps = _undo_effects(doc, effects, record.diff) if is_text(now) else []
         if steps:
             doc = steps[-1].doc
-        for effect, step in zip_longest(undoable_op.effects, steps):
-            op = undo_op(undoable_op.recorded, effect)
+        for effect, step in zip_longest(effects, steps):
+            op = undo_op(recorded, effect)
             if step is not None:
                 applied.append(RecordedOp(op, "applied", step.removed, step.added))
                 continue
@@ -141,10 +135,10 @@ def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> 
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 
-def _undo_effects(doc: SectionedDoc, undoable_op: _UndoableOp, diff: bytes) -> list[ReinsertStep]:
+def _undo_effects(doc: SectionedDoc, effects: Sequence[Effect], diff: bytes) -> list[ReinsertStep]:
     """Undoes all effects of an op, or none: half an undo could double an item, or lose it."""
     steps: list[ReinsertStep] = []
-    for effect in undoable_op.effects:
+    for effect in effects:
         step = _undo_effect(doc, effect, diff)
         if step is None:
             return []

@@ -6,7 +6,6 @@ a fact is in FACTS.md alone.
 
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
-from typing import NamedTuple
 
 from vault_memory.rules.facts.fact import SINGLE, TEMPORARY
 from vault_memory.rules.learning.candidate import FoundFact, Memory
@@ -32,23 +31,18 @@ LONGEST_DATE = 8
 """Words of a date at the end of a value"""
 
 
-class DatedValue(NamedTuple):
-    """A value and the words that say since when it holds."""
+def split_begin(text: str) -> tuple[str, str]:
+    """Returns a value without the date at its end, and the words of it, such as "in March".
 
-    value: str
-    since: str
-    """as it was said, e.g. "in March"; empty without such words"""
-
-
-def split_begin(text: str) -> DatedValue:
-    """Returns a value without the date at its end. A value that is only a date stays as it is."""
+    A value that is only a date stays as it is.
+    """
     words = text.split()
     for start in range(max(1, len(words) - LONGEST_DATE), len(words)):
         if is_date(words[start:]):
             # The point of "EE. UU." is a part of the value.
             value = " ".join(words[:start]).rstrip(" ,;(，")
-            return DatedValue(value, " ".join(words[start:]))
-    return DatedValue(text, "")
+            return value, " ".join(words[start:])
+    return text, ""
 
 
 def is_date(words: list[str]) -> bool:

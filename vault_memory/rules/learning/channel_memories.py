@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.letters import folded_line
@@ -34,17 +34,9 @@ ChannelRules = Callable[
 """Takes turns, their local days by id, and the names of people who may own a task"""
 
 
-class ChannelExtraction(NamedTuple):
-    """What belongs into the notes of a channel."""
-
-    extraction: Extraction
-    personal: tuple[str, ...]
-    """the turns of what was left out because it is about a single person"""
-
-
 def of_channel(
     extraction: Extraction, turns: Mapping[str, OwnTurn], people: Collection[str]
-) -> ChannelExtraction:
+) -> tuple[Extraction, tuple[str, ...]]:
     """Separates what is for a channel from the attributes of its members.
 
     `turns` are the own turns by id. `people` are the persons of the vault; speakers count, too.
@@ -67,7 +59,7 @@ def of_channel(
     personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
     of_all = replace(extraction, memories=tuple(memories), facts=tuple(facts))
-    return ChannelExtraction(_without_doubts_about(members, of_all), tuple(left_out))
+    return _without_doubts_about(members, of_all), tuple(left_out)
 
 
 def of_person(extraction: Extraction, channel_turns: Collection[str], name: str) -> Extraction:

@@ -26,7 +26,6 @@ from vault_memory.rules.learning.candidate import (
     unique_memories,
 )
 from vault_memory.rules.learning.lenient_json import (
-    JsonBlock,
     Row,
     bare_id,
     blocks,
@@ -262,29 +261,29 @@ class _AnswerReader:
             if match is not None:
                 self.read_json({name: match.value})
                 continue
-            for block in blocks(body):
+            for block, is_point in blocks(body):
                 if name == "memories":
-                    self._read_memory_block(block)
+                    self._read_memory_block(block, is_point=is_point)
                 else:
-                    self._read_line(name, block.text)
+                    self._read_line(name, block)
 
     def read_loose_text(self, text: str) -> None:
         """Reads text without any form: points with a citation are memories, others proposals."""
         if text.lstrip()[:1] in ("{", "["):
             self._drop(text, "the JSON of the answer is broken, or has another shape")
             return
-        for block in blocks(text):
-            self._read_memory_block(block)
+        for block, is_point in blocks(text):
+            self._read_memory_block(block, is_point=is_point)
 
     # --- Entries ---------------------------------------------------------------------------
 
-    def _read_memory_block(self, block: JsonBlock) -> None:
-        cited = self._cited_turns(block.text)
-        fields = parse_text(block.text)
+    def _read_memory_block(self, block: str, *, is_point: bool) -> None:
+        cited = self._cited_turns(block)
+        fields = parse_text(block)
         text = one_line(without_citations(fields.text, (*cited, fields.ref)))
         if not text or text.upper() == NOTHING_NEW:
             return
-        if not block.point:
+        if not is_point:
             self._doubt(text, "it stands outside of the asked form")
         elif not cited:
             self._doubt(text, NO_CITATION)

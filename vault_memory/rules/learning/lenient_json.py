@@ -40,14 +40,6 @@ class JsonMatch:
     """the answer holds nothing else"""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonBlock:
-    """A point of a list with its further lines, or a paragraph."""
-
-    text: str
-    point: bool
-
-
 def without_thoughts(text: str) -> str:
     """Returns an answer without the reasoning that some models write before it."""
     # Fault: an endless answer of a model would keep the reader busy for minutes.
@@ -148,15 +140,18 @@ def sections_in(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-def blocks(text: str) -> Iterator[JsonBlock]:
-    """Yields points and paragraphs in order; a line without a marker continues the block above."""
+def blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """Yields texts in order, each with whether it is a point of a list, or else a paragraph.
+
+    A line without a marker continues the block above.
+    """
     lines: list[str] = []
     is_point = False
     for line in [*text.splitlines(), ""]:
         marker = _POINT.match(line)
         is_blank = not line.strip()
         if lines and (marker or is_blank):
-            yield JsonBlock(" ".join(lines), is_point)
+            yield " ".join(lines), is_point
             lines = []
             is_point = False
         if is_blank:

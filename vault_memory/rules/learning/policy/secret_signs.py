@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pkgutil import get_data
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.learning.policy import code_words
@@ -47,15 +47,6 @@ _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
 
 
-class _Cues(NamedTuple):
-    """The cues of all languages."""
-
-    of_words: Sequence[frozenset[str]]
-    """The words of each cue"""
-    runs: Sequence[str]
-    """The cues of scripts that write no blanks"""
-
-
 @cache
 def cue_tables() -> Mapping[str, Mapping[str, list[str]]]:
     """Returns the lists of cues of each language."""
@@ -69,10 +60,10 @@ def has_sign(text: str) -> bool:
         return True
     folded = fold(text)
     words = frozenset(_WORD.findall(folded))
-    cues = _cues()
-    if any(map(words.issuperset, cues.of_words)):
+    words_of_cues, runs = _cues()
+    if any(map(words.issuperset, words_of_cues)):
         return True
-    return any(run in folded for run in cues.runs) or code_words.may_tell(folded)
+    return any(run in folded for run in runs) or code_words.may_tell(folded)
 
 
 def has_format(text: str) -> bool:
@@ -84,12 +75,13 @@ def has_format(text: str) -> bool:
 
 
 @cache
-def _cues() -> _Cues:
+def _cues() -> tuple[Sequence[frozenset[str]], Sequence[str]]:
+    """Returns the words of each cue, and the cues of scripts that write no blanks."""
     lists = (words for table in cue_tables().values() for words in table.values())
     cues = {fold(cue) for words in lists for cue in words}
     spaced = (cue for cue in cues if cue < _FIRST_RUN)
     runs = tuple(cue for cue in cues if cue >= _FIRST_RUN)
-    return _Cues(tuple(frozenset(_WORD.findall(cue)) for cue in spaced), runs)
+    return tuple(frozenset(_WORD.findall(cue)) for cue in spaced), runs
 
 
 def _has_iban(text: str) -> bool:
