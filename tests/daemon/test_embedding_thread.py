@@ -208,14 +208,15 @@ def test_turns_of_different_threads_embed_each_text_once(outside: Outside, serve
     count = missing(outside)
     lines: list[str] = []
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
-        turns = EmbeddingTurns(memory.fork(), tell=lines.append)
+        fork = memory.fork()
+        turns = EmbeddingTurns(fork, tell=lines.append)
         batches = iter(range(2))
         with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
             first.submit(turns.embedding_turn, lambda: next(batches, None) is not None).result()
             left = missing(outside)
             assert 0 < left < count
             pause = second.submit(turns.embedding_turn).result()
-        turns.close()
+        fork.close()
     assert pause == 0.3
     assert missing(outside) == 0
     assert set(server.asked.values()) == {1}

@@ -13,7 +13,7 @@ import pytest
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.models.embedding.onnx import release_memory
-from vault_memory.service.embedding_turns import EmbeddingTurns, close_connections
+from vault_memory.service.embedding_turns import EmbeddingTurns
 from vault_memory.service.night_turns import NightTurns
 from vault_memory.service.sync_turns import SyncTurns
 from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
@@ -50,13 +50,19 @@ class Resident:
         self.number = number
         for note in range(NOTES):
             self.save(f"memory/{note}.md", f"- heron{number} and note {note}\n")
-        self.memory = VaultMemory.open(self.root, environment=environment)
-        self.upkeep = VaultUpkeep(self.memory, QuietWatch(), UpkeepOwner(idle_seconds=60.0))
+        self._environment = environment
+        self.open()
         self.upkeep.begin()
+
+    def open(self) -> None:
+        self.memory = VaultMemory.open(self.root, environment=self._environment)
+        self.upkeep = VaultUpkeep(self.memory, QuietWatch(), UpkeepOwner(idle_seconds=60.0))
         self.questions = self.memory.fork(resident=True)
         self.sync = SyncTurns(self.memory.fork())
-        self.nights = NightTurns(self.memory.fork())
-        self.embedding = EmbeddingTurns(self.memory.fork())
+        self.night_memory = self.memory.fork()
+        self.nights = NightTurns(self.night_memory)
+        self.embedding_memory = self.memory.fork()
+        self.embedding = EmbeddingTurns(self.embedding_memory)
 
     def save(self, name: str, text: str) -> str:
         path = self.root / name
@@ -69,22 +75,22 @@ class Resident:
         return any(word in hit.text for hit in answer.hits)
 
     def work(self) -> None:
-        """Takes a background turn of each kind, and rests."""
+        """Takes a background turn of each kind."""
         self.sync.sync_turn()
         self.nights.night_turn()
         self.embedding.embedding_turn()
-        for turns in (self.sync, self.nights, self.embedding):
-            turns.rest()
+        self.nights.rest()
+        self.embedding.rest()
 
-    def rest(self) -> None:
-        self.upkeep.rest()
-        close_connections(self.questions)
+    def open_again(self) -> None:
+        """Opens the vault as a host does that closed it at rest."""
+        self.open()
+        self.upkeep.resume()
 
     def close(self) -> None:
         self.upkeep.close()
-        for turns in (self.sync, self.nights, self.embedding):
-            turns.close()
-        self.questions.close()
+        for connection in (self.sync, self.night_memory, self.embedding_memory, self.questions):
+            connection.close()
         self.memory.close()
 
 
@@ -122,7 +128,8 @@ def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]
             if resident.number % 2:
                 resident.work()
             if resident.number % 3 == 0:
-                resident.rest()
+                resident.close()
+                resident.open_again()
 
     with ThreadPoolExecutor(POOL) as pool:
         jobs = [
@@ -140,7 +147,7 @@ def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]
         assert not resident.upkeep.trouble
 
 
-def test_resting_vaults_have_no_open_files_and_give_their_memory_back(residents: list[Resident]):
+def test_closed_vaults_have_no_open_files_and_give_their_memory_back(residents: list[Resident]):
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))
 
@@ -160,12 +167,14 @@ def test_resting_vaults_have_no_open_files_and_give_their_memory_back(residents:
         for resident in residents:
             resident.upkeep.upkeep_turn(ChangeHints())
     for resident in residents:
-        resident.rest()
         resident.work()
+        resident.close()
     gc.collect()
     release_memory()
     assert descriptors() <= busy_files - 6 * VAULTS
     assert resident_bytes() < busy_bytes
+    for resident in residents:
+        resident.open_again()
     assert all(resident.finds(f"heron{resident.number}") for resident in residents)
 
 

@@ -38,7 +38,8 @@ def taken_in_turn(turns: list[Callable[[], float]]) -> list[float]:
 
 def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: VaultMemory):
     lines: list[str] = []
-    nights = NightTurns(memory.fork(), tell=lines.append)
+    fork = memory.fork()
+    nights = NightTurns(fork, tell=lines.append)
     assert has_nights(memory.vault.config)
     assert nights.next_night is None
 
@@ -50,7 +51,7 @@ def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: Vaul
     taken_in_turn([nights.night_turn] * 3)
     assert nights.next_night is not None
     assert nights.next_night > datetime.now(UTC)
-    nights.close()
+    fork.close()
 
 
 def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
@@ -63,7 +64,8 @@ def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
         "VAULT_MEMORY_SLEEP_CYCLE_CRON": f"0 {hours_away} * * *",
     }
     with VaultMemory.open(outside.vault, environment=outside.environment) as other:
-        nights = NightTurns(other.fork())
+        fork = other.fork()
+        nights = NightTurns(fork)
         assert nights.idle_wait() <= 0.0, "nothing is known yet"
         nights.night_turn()
         assert nights.idle_wait() <= 60.0
@@ -77,7 +79,7 @@ def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
         # A conversation that was not learned from is tried again earlier.
         nights._session_changes = None
         assert nights.idle_wait() <= 2.0
-        nights.close()
+        fork.close()
 
 
 def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
@@ -85,15 +87,17 @@ def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
 ):
     lines: list[str] = []
     for _ in range(2):
-        nights = NightTurns(memory.fork(), tell=lines.append)
+        fork = memory.fork()
+        nights = NightTurns(fork, tell=lines.append)
         nights.night_turn()
-        nights.close()
+        fork.close()
     assert len(lines) == len(set(lines)), "a night ran twice"
 
 
 def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultMemory):
     lines: list[str] = []
-    nights = NightTurns(memory.fork(), tell=lines.append)
+    fork = memory.fork()
+    nights = NightTurns(fork, tell=lines.append)
     nights.night_turn()
     nights._next_night = 0.0
     nights.night_turn()
@@ -104,7 +108,7 @@ def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultM
     nights._next_night = 0.0
     nights.night_turn()
     assert any("user:ann" in line for line in lines)
-    nights.close()
+    fork.close()
 
 
 def test_without_a_remote_no_turn_of_sync_is_due(memory: VaultMemory):

@@ -1,22 +1,18 @@
 """The upkeep of a vault without a daemon: its owner brings the hints and the threads."""
 
 import json
-import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.ingest.note import forget_note
-from vault_memory.ingest.scan import Ingest, ScanReport
 from vault_memory.service.upkeep.note_indexer import PathChange
 from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.vault.watch.change_queue import ChangeHints
@@ -172,53 +168,8 @@ def test_a_question_waits_until_a_turn_has_read_the_save_before_it(outside: Outs
     assert owner.finds("ferry")
 
 
-def descriptors(state: Path) -> list[str]:
-    """The files of a state folder that this process has open."""
-    links = []
-    for descriptor in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):
-            links.append(os.readlink(descriptor))
-    return [link for link in links if link.startswith(str(state))]
-
-
-def test_a_resting_upkeep_has_no_open_file_and_its_next_turn_scans_nothing(
-    outside: Outside, owner: Owner, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_index_that_another_process_built_again_is_scanned(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
-    assert owner.finds("green tea")
-    state = owner.memory.vault.state.path
-    assert any("index-" in name for name in descriptors(state))
-
-    owner.upkeep.rest()
-    assert descriptors(state) == []
-
-    scans: list[tuple[str, ...]] = []
-    scan = Ingest.scan
-
-    def counted(self: Ingest, *arguments: Any, **options: Any) -> ScanReport:
-        scans.append(options["within"])
-        return scan(self, *arguments, **options)
-
-    monkeypatch.setattr(Ingest, "scan", counted)
-    owner.upkeep.upkeep_turn(ChangeHints())
-    assert scans == []
-    outside.write("memory/d.md", "- the kettle is new\n")
-    owner.turns_until(lambda: owner.finds("kettle"))
-    assert owner.finds("green tea")
-
-
-def test_an_upkeep_rests_only_when_no_note_waits_to_be_read(outside: Outside, owner: Owner):
-    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
-    outside.write("memory/e.md", "- half a sentence\n")
-    owner.turns_until(lambda: owner.upkeep._notes.is_busy)
-    owner.upkeep.rest()
-    assert descriptors(owner.memory.vault.state.path)
-    owner.turns_until(lambda: owner.finds("half a sentence"))
-
-
-def test_an_index_that_was_built_again_during_a_rest_is_scanned(outside: Outside, owner: Owner):
-    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
-    owner.upkeep.rest()
     outside.ok("index", "--rebuild")
     # A save that raised no event, such as one during the build.
     path = outside.vault / "memory/f.md"
@@ -228,9 +179,8 @@ def test_an_index_that_was_built_again_during_a_rest_is_scanned(outside: Outside
     owner.turns_until(lambda: owner.finds("moor"), lambda: owner.upkeep.upkeep_turn(ChangeHints()))
 
 
-def test_a_large_note_after_a_rest_is_read_beside_the_turns(outside: Outside, owner: Owner):
+def test_a_large_note_is_read_beside_the_turns(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
-    owner.upkeep.rest()
     outside.write("memory/large.md", "- b\n" * 60_000 + "- a wheelbarrow\n")
     owner.turns_until(lambda: bool(owner.upkeep._notes.unread()))
     outside.write("memory/sub/g.md", "- in a new folder\n")

@@ -176,9 +176,8 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
         record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
-        worker = night_turns.NightTurns(
-            VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
-        )
+        memory = VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
+        worker = night_turns.NightTurns(memory)
         try:
             assert [worker._learn_from_ended() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
@@ -190,7 +189,7 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
             assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
             assert len(asked.asked) == count
         finally:
-            worker.close()
+            memory.close()
 
 
 def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds_nothing(bedroom):

@@ -79,7 +79,8 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             "next_night",
             lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )
-        watched, lane = night_turns.NightTurns(memory.fork()), TurnLane("nights", 1)
+        fork, lane = memory.fork(), TurnLane("nights", 1)
+        watched = night_turns.NightTurns(fork)
         lane.start()
         lane.plan(TurnJob(watched.night_turn))
         try:
@@ -101,7 +102,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
         finally:
             lane.stop()
             assert lane.join(30)
-            watched.close()
+            fork.close()
 
 
 def _turns(watched: night_turns.NightTurns) -> float:

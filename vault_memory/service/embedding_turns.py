@@ -45,10 +45,6 @@ class EmbeddingTurns:
         """Closes the databases between two turns; the next turn opens them again."""
         close_connections(self._memory)
 
-    def close(self) -> None:
-        """Closes the vault, between two turns."""
-        self._memory.close()
-
 
 # --- Idle vault ---
 

@@ -97,10 +97,6 @@ class NightTurns:
         # new person would have no night.
         self._index_changes = -1
 
-    def close(self) -> None:
-        """Closes the vault, between two turns."""
-        self._memory.close()
-
     def _run_due_nights(self) -> float:
         """Runs the nights that are due. Returns the seconds until the next check."""
         try:

@@ -12,7 +12,6 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
-from vault_memory.service.embedding_turns import close_connections
 from vault_memory.sync.report import Remark
 from vault_memory.sync.status import SyncStatus, as_status, read_status, update_status
 
@@ -126,10 +125,6 @@ class SyncTurns:
     def stop(self) -> None:
         """Ends the current turn between two requests. No later turn makes a pass."""
         self._is_stopped = True
-
-    def rest(self) -> None:
-        """Closes the databases between two turns; the next turn opens them again."""
-        close_connections(self._memory)
 
     def close(self) -> None:
         """Stores the status and closes the vault, between two turns."""

@@ -19,7 +19,6 @@ from vault_memory.index.store import Index
 from vault_memory.ingest.large_notes import is_heavy
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.ingest.scan import ScanReport
-from vault_memory.service.embedding_turns import close_connections
 from vault_memory.service.upkeep.change_ring import ChangeRing
 from vault_memory.service.upkeep.conversation_upkeep import ConversationUpkeep, DropEvents
 from vault_memory.service.upkeep.edit_upkeep import IDLE_SECONDS, EditUpkeep
@@ -200,16 +199,6 @@ class VaultUpkeep:
     def look_for_writes(self) -> None:
         """Plans a check of pending writes at the next turn."""
         self._edit_upkeep.look_soon()
-
-    def rest(self) -> None:
-        """Closes the databases between two turns; the next turn opens them again.
-
-        Does nothing while notes are being read.
-        """
-        if self._notes.is_busy or self.trouble:
-            return
-        close_connections(self.memory)
-        self._index = None
 
     def note_trouble(self, error: Exception) -> None:
         """Notes that the vault cannot be read now. The next turn scans it again."""
