@@ -11,9 +11,12 @@ import pytest
 
 from tests.every import every
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, Running, at, until, without_watches
+from vault_memory.api import read_request
 from vault_memory.api.daemon_changes import ChangeFeed, changes
 from vault_memory.api.daemon_client import DaemonRefused, ask
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.contract.calls import SOCKET_CALLS
+from vault_memory.contract.requests import ChangesCall
 from vault_memory.errors import UsageError
 from vault_memory.service.upkeep import change_ring
 from vault_memory.service.upkeep.change_ring import MOST_CHANGES, ChangeRing
@@ -253,12 +256,12 @@ def ring_with(*paths: str) -> ChangeRing:
 
 def test_a_note_that_changed_twice_is_named_once():
     ring = ring_with()
-    since = ring.answer({})["id"]
+    since = ring.answer(ChangesCall())["id"]
     for path in ("b.md", "a.md", "b.md"):
         ring.stage([path])
         ring.publish()
 
-    answer = ring.answer({"since": since, "wait": 15})
+    answer = ring.answer(ChangesCall(since, 15))
 
     assert answer["notes"] == ["b.md", "a.md"]
     assert not answer["lost"]
@@ -266,55 +269,55 @@ def test_a_note_that_changed_twice_is_named_once():
 
 def test_a_client_that_missed_more_than_the_ring_remembers_is_told_so():
     ring = ring_with("a.md")
-    since = ring.answer({})["id"]
+    since = ring.answer(ChangesCall())["id"]
     ring.stage(f"{number}.md" for number in range(MOST_CHANGES))
     ring.publish()
-    assert len(ring.answer({"since": since})["notes"]) == MOST_CHANGES
+    assert len(ring.answer(ChangesCall(since))["notes"]) == MOST_CHANGES
 
     ring.stage(["one-more.md"])
     ring.publish()
 
-    answer = ring.answer({"since": since})
+    answer = ring.answer(ChangesCall(since))
     assert answer["lost"]
     assert not answer["notes"]
-    assert not ring.answer({"since": answer["id"]})["lost"]
+    assert not ring.answer(ChangesCall(answer["id"]))["lost"]
 
 
 def test_after_a_loss_every_earlier_id_is_lost():
     ring = ring_with("a.md", "b.md")
-    since = ring.answer({})["id"]
+    since = ring.answer(ChangesCall())["id"]
 
     ring.stage_loss()
     ring.stage(["c.md"])
     ring.publish()
 
-    assert ring.answer({"since": since})["lost"]
+    assert ring.answer(ChangesCall(since))["lost"]
 
 
 @every("end", ["-", "-1x", "- 1", "-+1", "--1", "-²", "-7", "-" + "9" * 80, ""])
 def test_an_id_that_this_ring_never_gave_is_lost(end: str):
     ring = ring_with("a.md")
-    name = ring.answer({})["id"].partition("-")[0]
+    name = ring.answer(ChangesCall())["id"].partition("-")[0]
 
-    assert ring.answer({"since": name + end, "wait": 15})["lost"]
+    assert ring.answer(ChangesCall(name + end, 15))["lost"]
 
 
 def test_one_client_too_many_is_answered_at_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(change_ring, "MOST_WAITING", 2)
     ring = ring_with()
-    arguments = {"since": ring.answer({})["id"], "wait": 15}
+    call = ChangesCall(ring.answer(ChangesCall())["id"], 15)
     with ThreadPoolExecutor(2) as threads:
-        waiting = [threads.submit(ring.answer, arguments) for _ in range(2)]
+        waiting = [threads.submit(ring.answer, call) for _ in range(2)]
         until(lambda: ring._waiting == 2)
 
-        assert ring.answer(arguments)["notes"] == []
+        assert ring.answer(call)["notes"] == []
 
         assert not any(answer.done() for answer in waiting)
         ring.close()
         assert [answer.result()["notes"] for answer in waiting] == [[], []]
-    assert ring.answer(arguments)["notes"] == [], "a closed ring keeps no client"
+    assert ring.answer(call)["notes"] == [], "a closed ring keeps no client"
 
 
 def test_a_wait_longer_than_allowed_is_refused():
     with pytest.raises(UsageError):
-        ring_with().answer({"wait": 15.5})
+        read_request.read({"wait": 15.5}, SOCKET_CALLS["changes"], "changes")

@@ -1,7 +1,8 @@
 """The table of calls: what a bot may ask for, by which route and by which tool.
 
-Routes, the OpenAPI document and the tools of MCP are made from it. The function of a call is the
-method of `ScopedVault` with its name. A new call has a row here, a request, an answer and a method.
+Routes, the OpenAPI document, the tools of MCP and the calls of the socket are made from it. The
+function of a call is the method of `ScopedVault` with its name. A new call has a row here, a
+request, an answer and a method.
 """
 
 from typing import Any
@@ -41,6 +42,8 @@ class Call(Struct, frozen=True):
     path: str = ""
     """Over HTTP. Names in braces are fields of the request; such a field may contain `/`"""
     tool: Tool | None = None
+    socket: type[Struct] | None = None
+    """Its request over the socket of a daemon: a process of the same person names the scopes"""
 
 
 CALLS = (
@@ -60,6 +63,7 @@ CALLS = (
             tool_answers.ToolSearchAnswer,
             search_hint="search the person's long-term memory, notes and earlier conversations",
         ),
+        socket=requests.SearchCall,
     ),
     Call(
         "read_note",
@@ -93,6 +97,7 @@ CALLS = (
             tool_answers.ToolContext,
             search_hint="what is known of this person: preferences, facts, rules, the last days",
         ),
+        socket=requests.ContextCall,
     ),
     Call(
         "record_turn",
@@ -278,3 +283,12 @@ CALLS = (
 """What a server for bots answers, in the order in which tools are listed"""
 ROUTES = tuple(call for call in CALLS if call.path)
 """The calls over HTTP"""
+SOCKET_CALLS: dict[str, type[Struct]] = {
+    **{call.name: call.socket for call in CALLS if call.socket},
+    "changes": requests.ChangesCall,
+    "scopes": requests.NoArguments,
+    "status": requests.NoArguments,
+    "sync": requests.NoArguments,
+    "vitals": requests.NoArguments,
+}
+"""What the daemon of a vault answers over its socket, each with its request"""

@@ -227,7 +227,7 @@ class ServiceVault:
 
     def calls(self) -> "dict[str, Call]":
         """Returns the calls that are answered for the socket of the vault."""
-        return {"changes": self.upkeep.changes.answer, **self._calls.table()}
+        return self._calls.table()
 
     # --- The upkeep ---
 

@@ -4,13 +4,22 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
 from vault_memory.api.exchange import setup_of
 from vault_memory.contract import as_json
-from vault_memory.contract.requests import ContextCall, EditCall, RecordCall, SearchCall
+from vault_memory.contract.calls import SOCKET_CALLS
+from vault_memory.contract.requests import (
+    ChangesCall,
+    ContextCall,
+    EditCall,
+    NoArguments,
+    RecordCall,
+    SearchCall,
+)
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.service.socket_server import Call
@@ -21,7 +30,8 @@ if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, RecordedJson, SearchAnswerJson
     from vault_memory.contract.edit_answers import EditJson
-    from vault_memory.contract.status_answers import ScopesJson, StatusJson, VitalsJson
+    from vault_memory.contract.setup_answers import SyncRequestedJson
+    from vault_memory.contract.status_answers import ChangesJson, ScopesJson, StatusJson, VitalsJson
     from vault_memory.search import scope_names
     from vault_memory.service.service_vault import ServiceVault
 else:
@@ -29,7 +39,10 @@ else:
 
 
 class Calls:
-    """The calls. They share a connection to the index, and run one at a time."""
+    """The calls: each of `SOCKET_CALLS` is a method, which takes its request.
+
+    They share a connection to the index, and run one at a time.
+    """
 
     def __init__(self, vault: "ServiceVault") -> None:
         self._vault = vault
@@ -48,14 +61,10 @@ class Calls:
 
     def table(self) -> dict[str, Call]:
         """Returns the calls by name."""
-        return {
-            "search": self._search,
-            "context": self._context,
-            "status": self._status,
-            "vitals": self._vitals,
-            "scopes": self._scopes,
-            "sync": self._vault.syncing.now,
-        }
+        return {name: partial(self._answer, name) for name in SOCKET_CALLS}
+
+    def _answer(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return getattr(self, name)(read_request.read(arguments, SOCKET_CALLS[name], name))
 
     def _catch_up(self) -> None:
         """Waits until the index is up to date. Raises Behind: the caller answers by itself."""
@@ -70,8 +79,8 @@ class Calls:
             stale = {*freshness["stale_files"], *notes}
             freshness["stale_files"] = sorted(stale)
 
-    def _search(self, arguments: Mapping[str, Any]) -> "SearchAnswerJson":
-        call = read_request.read(arguments, SearchCall, "search")
+    def search(self, call: SearchCall) -> "SearchAnswerJson":
+        """Finds lines."""
         options = read_request.options(call) | {"refresh": False}
         self._catch_up()
         with self._lock:
@@ -81,8 +90,8 @@ class Calls:
         self._mark_stale(answer["freshness"], (hit["note"] for hit in answer["hits"]))
         return answer
 
-    def _context(self, arguments: Mapping[str, Any]) -> "ContextBlockJson":
-        call = read_request.read(arguments, ContextCall, "context")
+    def context(self, call: ContextCall) -> "ContextBlockJson":
+        """Composes the memory block for a prompt."""
         options = read_request.options(call) | {"refresh": False}
         self._catch_up()
         with self._lock:
@@ -92,12 +101,21 @@ class Calls:
         self._mark_stale(answer["freshness"], notes)
         return answer
 
-    def _scopes(self, arguments: Mapping[str, Any]) -> "ScopesJson":
+    def changes(self, call: ChangesCall) -> "ChangesJson":
+        """Waits for the next change; other calls are answered meanwhile."""
+        return self._vault.upkeep.changes.answer(call)
+
+    def sync(self, call: NoArguments) -> "SyncRequestedJson":
+        """Requests a pass of sync."""
+        return self._vault.syncing.now()
+
+    def scopes(self, call: NoArguments) -> "ScopesJson":
+        """Returns the names of all scopes."""
         self._catch_up()
         with self._lock:
             return {"scopes": self._memory.scopes()}
 
-    def _vitals(self, arguments: Mapping[str, Any]) -> "VitalsJson":
+    def vitals(self, call: NoArguments) -> "VitalsJson":
         """Returns the parts of the status that cost nothing."""
         with self._lock:
             freshness = self._memory.searcher.freshness()
@@ -108,7 +126,8 @@ class Calls:
             "sync": self._vault.syncing.status(),
         }
 
-    def _status(self, arguments: Mapping[str, Any]) -> "StatusJson":
+    def status(self, call: NoArguments) -> "StatusJson":
+        """Returns the status of the vault and of its daemon."""
         if not self._vault.trouble:
             # The status is given, too, when the index is behind: it names the reason.
             self._vault.barrier.passed()

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -91,7 +91,7 @@ class SyncTurns:
         if self.has_remote:
             self._wake()
 
-    def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
+    def now(self) -> "SyncRequestedJson":
         """Requests a pass as soon as possible. Returns the status until then."""
         self._is_requested = True
         self._wake()

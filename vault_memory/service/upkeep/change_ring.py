@@ -8,11 +8,10 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vault_memory.api import read_request
 from vault_memory.contract.requests import ChangesCall
 
 if TYPE_CHECKING:
@@ -82,12 +81,11 @@ class ChangeRing:
 
     # --- The socket ---
 
-    def answer(self, arguments: Mapping[str, Any]) -> "ChangesJson":
+    def answer(self, call: ChangesCall) -> "ChangesJson":
         """Returns the changes after the id `since`; waits for one, at most `wait` seconds.
 
         Without `since` it returns the present id at once.
         """
-        call = read_request.read(arguments, ChangesCall, "changes")
         with self._ready:
             self._asked_at = time.monotonic()
             since = self._number_of(call.since)
