@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.addons.fleet.running import OperatedFleet
-from tests.daemon.test_sd_notify import Manager
-from tests.hosting.many import Vaults
-from tests.hosting.running_host import run
 from tests.remote.servers import s3_stores
+from tests.service.many import Vaults
+from tests.service.running_host import run
+from tests.service.test_sd_notify import Manager
 from vault_memory.cli import main, optional_dependencies
 
 OWN = ("--user", "--for", "systemd", "--dry-run", "--json")

@@ -11,9 +11,9 @@ import pytest
 from tests.addons.page.served_page import ServedPage
 from tests.addons.page.test_events import Tab
 from tests.addons.page.test_guard import ACTIONS, ATTACKS, files_of, path_of, visitors_of
-from tests.daemon.upkeep_here import upkeep_here
 from tests.http.many_vaults import IDS, NAMES, NOTE, WORDS, Host, Start, page_of, starter
 from tests.scenarios.outside import until
+from tests.service.upkeep_here import upkeep_here
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
 from vault_memory.errors import VaultUnreachable
 

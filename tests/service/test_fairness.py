@@ -3,8 +3,8 @@
 import time
 
 from tests.effort import FULL
-from tests.hosting.many import NOTE, Vaults, token_of
-from tests.hosting.running_host import RunningHost, running_host, until
+from tests.service.many import NOTE, Vaults, token_of
+from tests.service.running_host import RunningHost, running_host, until
 
 NOTES = 10_000 if FULL else 800
 NEW_VAULTS = 6

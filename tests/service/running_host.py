@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from tests import warm
-from tests.hosting.many import Vaults, token_of
+from tests.service.many import Vaults, token_of
 
 PATIENCE_SECONDS = 120
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.effort import few
-from tests.hosting.many import NOTE, Vaults
-from tests.hosting.running_host import until
-from tests.hosting.test_changing_vaults import add_line, hosted
-from tests.hosting.test_residents import hosting, search
 from tests.scenarios.index_dump import dump
+from tests.service.many import NOTE, Vaults
+from tests.service.running_host import until
+from tests.service.test_changing_vaults import add_line, hosted
+from tests.service.test_residents import hosting, search
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT
 from vault_memory.service import resting_state

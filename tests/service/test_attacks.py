@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.hosting.many import NOTE, Vaults, token_of
-from tests.hosting.running_host import RunningHost, running_host
+from tests.service.many import NOTE, Vaults, token_of
+from tests.service.running_host import RunningHost, running_host
 
 ATTACKERS = 4
 ASKED = 60

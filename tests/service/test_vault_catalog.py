@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.hosting.many import WORDS, Vaults, token_of
+from tests.service.many import WORDS, Vaults, token_of
 from vault_memory.errors import VaultUnreachable
 from vault_memory.http.tokens import token_digest
 from vault_memory.service.host_folder import VaultInVaults

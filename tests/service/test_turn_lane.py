@@ -3,7 +3,7 @@
 import threading
 import time
 
-from tests.hosting.running_host import until
+from tests.service.running_host import until
 from vault_memory.service.turn_lane import FEWEST_ENTRIES, NEVER, TurnJob, TurnLane
 
 

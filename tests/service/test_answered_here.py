@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.daemon.upkeep_here import upkeep_here
 from tests.scenarios.outside import Outside, at
+from tests.service.upkeep_here import upkeep_here
 from vault_memory.api import query_or_local
 from vault_memory.api.daemon_client import DaemonRefused, ask, is_answered_here
 from vault_memory.api.vault_memory import VaultMemory

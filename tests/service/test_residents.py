@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.hosting.many import NOTE, WORDS, Vaults
-from tests.hosting.running_host import until
+from tests.service.many import NOTE, WORDS, Vaults
+from tests.service.running_host import until
 from vault_memory.api import query_or_local
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, VaultUnknown

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.hosting.many import Vaults
-from tests.hosting.running_host import running_host
+from tests.service.many import Vaults
+from tests.service.running_host import running_host
 from vault_memory.http.listen import limits_of_process
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"

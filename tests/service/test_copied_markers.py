@@ -7,9 +7,9 @@ import shutil
 import httpx
 import pytest
 
-from tests.hosting.many import Vaults, token_of
-from tests.hosting.running_host import run, running_host, until
-from tests.hosting.test_vault_catalog import catalog_of, names, vault_of_token
+from tests.service.many import Vaults, token_of
+from tests.service.running_host import run, running_host, until
+from tests.service.test_vault_catalog import catalog_of, names, vault_of_token
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Config
 from vault_memory.http.tokens import token_digest

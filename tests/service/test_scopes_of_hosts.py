@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from tests.every import every
-from tests.hosting.many import NOTE, Vaults, token_of
-from tests.hosting.running_host import RunningHost, run, running_host, until
 from tests.http.test_scopes import CHANGING, ROUTES, requests_with
+from tests.service.many import NOTE, Vaults, token_of
+from tests.service.running_host import RunningHost, run, running_host, until
 from vault_memory.mcp.tools import TOOLS
 from vault_memory.vault.marker import ensure_marker
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from tests.hosting.many import NOTE, WORDS, Vaults, token_of
-from tests.hosting.running_host import command, run, running_host, until
+from tests.service.many import NOTE, WORDS, Vaults, token_of
+from tests.service.running_host import command, run, running_host, until
 
 
 def status(vaults: Vaults) -> dict:

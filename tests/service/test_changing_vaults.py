@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from tests.addons.page.test_events import Tab
-from tests.hosting.many import NOTE, Vaults
-from tests.hosting.running_host import run, running_host, until
-from tests.hosting.test_residents import hosting, search
+from tests.service.many import NOTE, Vaults
+from tests.service.running_host import run, running_host, until
+from tests.service.test_residents import hosting, search
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
 from vault_memory.service.daemon_lock import DaemonLock
