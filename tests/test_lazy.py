@@ -1,71 +1,79 @@
 """Modules that are imported on first use."""
 
-import ast
 import subprocess
 import sys
-from importlib.util import find_spec
-from pathlib import Path
+from importlib import import_module
 
 import pytest
 
-from vault_memory.lazy import lazy_module
+import vault_memory
+from vault_memory.rules import paths
+from vault_memory.rules.paths import globs
 
-PACKAGE = Path(__file__).resolve().parent.parent / "vault_memory"
 
-
-def test_a_lazy_module_is_imported_on_first_access() -> None:
-    program = (
-        "import sys\n"
-        "from vault_memory.lazy import lazy_module\n"
-        "errors = lazy_module('vault_memory.errors')\n"
-        "print('vault_memory.errors' in sys.modules)\n"
-        "print(errors.UsageError.__name__, 'vault_memory.errors' in sys.modules)\n"
-    )
-
-    process = subprocess.run(
+def printed(program: str) -> list[str]:
+    """What a process prints that has imported nothing of the package yet."""
+    done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-
-    assert process.stdout.split() == ["False", "UsageError", "True"]
-
-
-def test_an_attribute_missing_from_the_module_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = lazy_module("vault_memory.errors").no_such_name
+    return done.stdout.split()
 
 
-def lazy_names(tree: ast.AST) -> dict[str, str]:
-    """Variable → name of the module, for each `variable = lazy_module("name")`."""
-    names = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            continue
-        function = node.value.func
-        if isinstance(function, ast.Name) and function.id == "lazy_module":
-            [target] = node.targets
-            assert isinstance(target, ast.Name)
-            names[target.id] = ast.literal_eval(node.value.args[0])
-    return names
+def test_a_module_of_a_package_is_imported_on_first_use() -> None:
+    program = (
+        "import sys\n"
+        "from vault_memory.rules.paths import globs\n"
+        "print('vault_memory.rules.paths.globs' in sys.modules)\n"
+        "print(globs.__name__, 'vault_memory.rules.paths.globs' in sys.modules)\n"
+        "from vault_memory.rules.paths import globs\n"
+        "print(type(globs).__name__)\n"
+    )
+
+    assert printed(program) == ["False", "vault_memory.rules.paths.globs", "True", "module"]
 
 
-def imported_names(tree: ast.AST) -> dict[str, str]:
-    """Variable → dotted name, for each `from package import module` and `import module`."""
-    names = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                names[alias.asname or alias.name] = alias.name
-    return names
+def test_a_name_of_a_package_is_imported_when_it_is_asked_for() -> None:
+    program = (
+        "import sys\n"
+        "import vault_memory\n"
+        "print('vault_memory.errors' in sys.modules)\n"
+        "print(vault_memory.UsageError.__name__, 'vault_memory.errors' in sys.modules)\n"
+    )
+
+    assert printed(program) == ["False", "UsageError", "True"]
 
 
-def test_each_lazy_module_exists_and_is_declared_to_type_checkers() -> None:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        twins = imported_names(tree)
-        for variable, name in lazy_names(tree).items():
-            place = f"{path.relative_to(PACKAGE)}: {name}"
-            assert twins.get(variable) == name, f"{place} needs its import under TYPE_CHECKING"
-            assert find_spec(name) is not None, place
+def test_threads_that_use_a_module_first_all_find_it_whole() -> None:
+    program = (
+        "import threading\n"
+        "from vault_memory.rules.paths import globs\n"
+        "begin = threading.Barrier(8)\n"
+        "found = []\n"
+        "def use():\n"
+        "    begin.wait()\n"
+        "    found.append(globs.matcher.__name__)\n"
+        "threads = [threading.Thread(target=use) for _ in range(8)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "print(*found)\n"
+    )
+
+    assert printed(program) == ["matcher"] * 8
+
+
+def test_what_neither_a_package_nor_its_files_have_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):
+        _ = paths.no_such_module
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = vault_memory.no_such_name
+    with pytest.raises(ImportError):
+        import_module("vault_memory.rules.paths.no_such_module")
+
+
+def test_what_is_changed_in_a_lazy_module_is_changed_in_the_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as changing:
+        changing.setattr(globs, "added", 3, raising=False)
+        assert import_module("vault_memory.rules.paths.globs").__dict__["added"] == 3
+    assert not hasattr(globs, "added")

@@ -5,6 +5,8 @@ All that a bot in Python needs has its name here, and is loaded when it is first
 
 import sys
 
+from vault_memory.lazy import lazy_members
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from vault_memory.api.async_vault import AsyncVaultMemory
@@ -102,16 +104,14 @@ _MODULES = {
     "VaultUnreachable": "errors",
 }
 
+_member = lazy_members(__name__, _MODULES)
+
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     # Fault: without this, Windows would answer with a module that is missing.
     if sys.platform == "win32" and name in ("MemoryTool", "VaultMemory"):
-        raise import_module("vault_memory.errors").SystemUnsupported
-    return getattr(import_module(f"vault_memory.{_MODULES[name]}"), name)
+        raise _member("errors").SystemUnsupported
+    return _member(name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """Loggers that import `logging` at the first record: a short command rarely writes one."""
 
-from vault_memory.lazy import lazy_module
+from vault_memory.lazy import LazyModule
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 else:
     # A hook would wait 4 ms for it.
-    logging = lazy_module("logging")
+    logging = LazyModule("logging")
 
 
 class Logger:

@@ -17,7 +17,11 @@ try:
     main(sys.argv[1:])
 except SystemExit as ended:
     assert not ended.code, ended.code
-print(*sys.modules, file=sys.stderr)
+def has_code(name, module):
+    # A package of ours that holds nothing but its modules costs next to nothing.
+    own = name.startswith("vault_memory") and hasattr(module, "__path__")
+    return not own or any(getattr(v, "__module__", "") == name for v in vars(module).values())
+print(*(name for name, module in sys.modules.items() if has_code(name, module)), file=sys.stderr)
 """
 HEAVY = {
     "rich",
@@ -37,9 +41,9 @@ WRITING = {
 }
 NIGHTS = {
     "vault_memory.learning.cycle",
-    "vault_memory.models",
+    "vault_memory.models.base",
     "vault_memory.sync.engine",
-    "vault_memory.remote",
+    "vault_memory.remote.webdav",
 }
 ASKING = {
     "vault_memory.search.query",
@@ -173,7 +177,6 @@ def test_a_hook_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outs
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli",
         "vault_memory.cli.quick_start",
-        "vault_memory.api",
         "vault_memory.api.exchange",
         "vault_memory.command_line",
         "vault_memory.lazy",
@@ -202,13 +205,10 @@ def test_an_op_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outsi
         "vault_memory.cli.edit_rendering",
         "vault_memory.cli.quick_start",
         "vault_memory.cli.terminal",
-        "vault_memory.api",
         "vault_memory.api.exchange",
         "vault_memory.command_line",
         "vault_memory.lazy",
         "vault_memory.places",
-        "vault_memory.rules",
-        "vault_memory.rules.edits",
         "vault_memory.rules.edits.op_words",
     }
     assert not modules & {
@@ -227,18 +227,14 @@ OF_QUESTIONS = {
     "vault_memory.cli",
     "vault_memory.cli.quick_start",
     "vault_memory.cli.questions",
-    "vault_memory.cli.search_text",
     "vault_memory.cli.terminal",
     "vault_memory.command_line",
-    "vault_memory.api",
     "vault_memory.api.exchange",
     "vault_memory.lazy",
     "vault_memory.places",
 }
-OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {
+OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions"} | {
     "vault_memory.cli.edit_rendering",
-    "vault_memory.rules",
-    "vault_memory.rules.edits",
     "vault_memory.rules.edits.op_words",
 }
 
@@ -246,7 +242,10 @@ OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_
 @pytest.mark.parametrize(
     ("command", "rooms"),
     [
-        (["search", "who trimmed the lamp?", "--why"], OF_QUESTIONS),
+        (
+            ["search", "who trimmed the lamp?", "--why"],
+            OF_QUESTIONS | {"vault_memory.cli.search_text"},
+        ),
         (["context", "lamp", "--user", "ann", "--json"], OF_QUESTIONS),
         (["apply", "memory/a.md", "--ops", "-", "--quiet"], OF_OPS),
     ],
@@ -307,7 +306,6 @@ def test_the_help_loads_no_other_package(vault_with_lamp: Outside):
     modules = loaded_modules(vault_with_lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.addons",
         "vault_memory.addons.table",
         "vault_memory.command_line",
         "vault_memory.cli",

@@ -7,17 +7,13 @@ entry point `vault_memory.addons`: a package with the dictionary COMMANDS, SCHEM
 
 from importlib import import_module
 
-from vault_memory.lazy import lazy_module
+from vault_memory import errors, logs
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from vault_memory import errors, logs
-else:
-    errors = lazy_module("vault_memory.errors")
-    logs = lazy_module("vault_memory.logs")
 ENTRY_POINTS = "vault_memory.addons"
 OFFERS = {
     "fleet": "sharing vaults between several hosts",

@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory.admin.service_templates import Job, launchd_list, systemd_unit
 from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import state_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vault_memory.vault import state_dir
-else:
-    state_dir = lazy_module("vault_memory.vault.state_dir")
 
 Kind = Literal["systemd", "launchd"]
 Subject = Literal["vault", "host"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from vault_memory.api import checks, note_checks
 from vault_memory.api.checks import by_reason, counted, failed, passed, some, warned
 from vault_memory.api.status_report import LAYOUT_COMMAND
+from vault_memory.config import remote_password
 from vault_memory.database.connection import DatabaseError, quick_check
 from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
@@ -22,42 +23,27 @@ from vault_memory.errors import (
     NoteUnreadable,
     VaultMemoryError,
 )
+from vault_memory.index.inspection import row_counts
 from vault_memory.index.schema import missing_notes
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import ledgers
+from vault_memory.learning.costs import token_budget
+from vault_memory.markdown import document
+from vault_memory.models.embedding import embedders
+from vault_memory.models.llm import factory
+from vault_memory.rules.facts import fact_page
 from vault_memory.rules.paths.filenames import awkward, clashes
 from vault_memory.rules.paths.layout import bots
+from vault_memory.rules.search import stopwords
+from vault_memory.sync import status
+from vault_memory.sync.observe import other_clients
 from vault_memory.vault.listing import MOST
+from vault_memory.vault.watch import mounts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.config import remote_password
-    from vault_memory.index.inspection import row_counts
-    from vault_memory.learning import ledgers
-    from vault_memory.learning.costs import token_budget
-    from vault_memory.markdown import document
-    from vault_memory.models.embedding import embedders
-    from vault_memory.models.llm import factory
-    from vault_memory.rules.facts import fact_page
-    from vault_memory.rules.search import stopwords
-    from vault_memory.sync import status
-    from vault_memory.sync.observe import other_clients
     from vault_memory.vault.listing import Listing
-    from vault_memory.vault.watch import mounts
-else:
-    remote_password = lazy_module("vault_memory.config.remote_password")
-    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
-    document = lazy_module("vault_memory.markdown.document")
-    embedders = lazy_module("vault_memory.models.embedding.embedders")
-    factory = lazy_module("vault_memory.models.llm.factory")
-    ledgers = lazy_module("vault_memory.learning.ledgers")
-    token_budget = lazy_module("vault_memory.learning.costs.token_budget")
-    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
-    stopwords = lazy_module("vault_memory.rules.search.stopwords")
-    other_clients = lazy_module("vault_memory.sync.observe.other_clients")
-    status = lazy_module("vault_memory.sync.status")
-    mounts = lazy_module("vault_memory.vault.watch.mounts")
 
 REVERTED_NOTES = 3
 """As many reverted notes suggest a restored backup; a person may revert one or two"""

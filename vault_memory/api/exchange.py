@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from stat import S_ISSOCK
 
 from vault_memory import __version__
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import socket_names
 
 # `typing` has the same name, but would cost each hook 10 ms.
 TYPE_CHECKING = False
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import Any
 
-    from vault_memory.vault import socket_names
-else:
-    socket_names = lazy_module("vault_memory.vault.socket_names")
 
 LONGEST_NAME = 100
 """Bytes; the limit of Linux for socket names is 107, that of macOS 103"""

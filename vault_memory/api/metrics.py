@@ -15,18 +15,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 from vault_memory import __version__
 from vault_memory.api.status_report import read_or
 from vault_memory.contract import SemanticState, SyncState
-from vault_memory.lazy import lazy_module
+from vault_memory.index.inspection import row_counts
+from vault_memory.learning import checkpoint
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.status_answers import VitalsJson
-    from vault_memory.index.inspection import row_counts
-    from vault_memory.learning import checkpoint
-    from vault_memory.sync import status
-else:
-    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
-    checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    status = lazy_module("vault_memory.sync.status")
 
 RECOUNT_SECONDS = 300.0
 """Between two counts of proposals and conflict copies"""

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from vault_memory.api.checks import MOST_NAMES, by_reason, counted, warned
 from vault_memory.edits.reports import Check
+from vault_memory.index.properties import property_values
 from vault_memory.ingest.crash_guard import ENDED_TWICE
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.index.properties import property_values
     from vault_memory.index.store import Index
-else:
-    property_values = lazy_module("vault_memory.index.properties.property_values")
 
 
 def unusual_notes(index: "Index") -> Iterator[Check]:

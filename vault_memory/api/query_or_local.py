@@ -11,17 +11,14 @@ from vault_memory.api import json_contract
 from vault_memory.api.daemon_client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
 from vault_memory.contract import as_json
 from vault_memory.index.schema import has_vectors
-from vault_memory.lazy import lazy_module
+from vault_memory.models.embedding import embedders
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context.calls import ContextOptions
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.models.embedding import embedders
     from vault_memory.search.calls import SearchOptions
-else:
-    embedders = lazy_module("vault_memory.models.embedding.embedders")
 
 MODES_WITH_MODEL = ("semantic", "rrf")
 """Ranking modes that a short-lived command loads any model for"""

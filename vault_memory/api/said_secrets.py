@@ -3,16 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.lazy import lazy_module
+from vault_memory.models.llm import policy_tables
+from vault_memory.rules.learning.policy import secret_signs
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.rules.learning.policy_cues import PolicyCues
-else:
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 TRANSCRIPT = "transcript"
 Answer = Mapping[str, Any]

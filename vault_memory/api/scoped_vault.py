@@ -9,27 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from vault_memory.api import json_contract, read_request
+from vault_memory.api import facts_json, json_contract, query_or_local, read_request, said_secrets
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning.policy import feedback as policy_feedback
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.note_reports import NoteList
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json, query_or_local, said_secrets
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import answers, requests
     from vault_memory.contract.status_answers import StatsJson
     from vault_memory.facts.entity_info import FactChange
-    from vault_memory.learning.policy import feedback as policy_feedback
-else:
-    facts_json = lazy_module("vault_memory.api.facts_json")
-    query_or_local = lazy_module("vault_memory.api.query_or_local")
-    said_secrets = lazy_module("vault_memory.api.said_secrets")
-    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
 
 Answer = Mapping[str, Any]
 CHANGES = ("subject", "predicate", "object", "valid_from", "valid_until")

@@ -5,18 +5,23 @@ from datetime import date, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+from vault_memory.api import doctor as api_doctor
+from vault_memory.api import status_report
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
 from vault_memory.conversations.calls import RecordOptions
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import calls as learning_calls
+from vault_memory.memory_tool import tool
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.conversations import turn
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.paths import scopes
 from vault_memory.search.calls import SearchCalls, SearchOptions
 
 if TYPE_CHECKING:
-    from vault_memory.api import doctor as api_doctor
-    from vault_memory.api import status_report
     from vault_memory.context.blocks import ContextBlock
     from vault_memory.contract import Origin, RecordMode, Role, Source
     from vault_memory.contract.status_answers import StatusJson
@@ -25,26 +30,11 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Check, Ended
     from vault_memory.facts.entity_info import FactChange, FactList
     from vault_memory.forgetting.forget_text import Forgotten
-    from vault_memory.learning import calls as learning_calls
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
-    from vault_memory.memory_tool import tool
     from vault_memory.memory_tool.tool import MemoryTool
-    from vault_memory.rules.conversations import turn
-    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.edits.ops import Op
-    from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.paths import scopes
     from vault_memory.search.freshness import SearchAnswer
-else:
-    api_doctor = lazy_module("vault_memory.api.doctor")
-    status_report = lazy_module("vault_memory.api.status_report")
-    learning_calls = lazy_module("vault_memory.learning.calls")
-    tool = lazy_module("vault_memory.memory_tool.tool")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    turn = lazy_module("vault_memory.rules.conversations.turn")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    scopes = lazy_module("vault_memory.rules.paths.scopes")
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 

@@ -11,36 +11,27 @@ from vault_memory.addons import table
 from vault_memory.config.sections import Config
 from vault_memory.context.calls import ContextCalls
 from vault_memory.conversations.calls import ConversationCalls
+from vault_memory.edits import conflict_calls
 from vault_memory.edits.calls import EditCalls
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.facts import calls as facts_calls
+from vault_memory.forgetting import calls as forgetting_calls
+from vault_memory.learning import calls as learning_calls
+from vault_memory.learning import runner
+from vault_memory.learning.provenance import calls as provenance_calls
 from vault_memory.rules.call_values import check_path
 from vault_memory.search.calls import SearchCalls
 from vault_memory.search.open_vault import OpenVault
+from vault_memory.sync import calls as sync_calls
 
 if TYPE_CHECKING:
-    from vault_memory.edits import conflict_calls
     from vault_memory.edits.conflict_calls import ConflictCalls
-    from vault_memory.facts import calls as facts_calls
     from vault_memory.facts.calls import FactCalls
-    from vault_memory.forgetting import calls as forgetting_calls
     from vault_memory.forgetting.calls import ForgettingCalls
-    from vault_memory.learning import calls as learning_calls
-    from vault_memory.learning import runner
     from vault_memory.learning.calls import LearningCalls
-    from vault_memory.learning.provenance import calls as provenance_calls
     from vault_memory.learning.provenance.calls import ProvenanceCalls
     from vault_memory.learning.runner import LearningVault
-    from vault_memory.sync import calls as sync_calls
     from vault_memory.sync.calls import SyncCalls
-else:
-    conflict_calls = lazy_module("vault_memory.edits.conflict_calls")
-    facts_calls = lazy_module("vault_memory.facts.calls")
-    forgetting_calls = lazy_module("vault_memory.forgetting.calls")
-    learning_calls = lazy_module("vault_memory.learning.calls")
-    provenance_calls = lazy_module("vault_memory.learning.provenance.calls")
-    sync_calls = lazy_module("vault_memory.sync.calls")
-    runner = lazy_module("vault_memory.learning.runner")
 
 
 class VaultParts:

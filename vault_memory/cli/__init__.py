@@ -4,28 +4,20 @@ import gc
 import os
 import sys
 
-from vault_memory.lazy import lazy_module
+from vault_memory import errors
+from vault_memory.lazy import lazy_members
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from vault_memory import errors
     from vault_memory.cli.root import COMMANDS as COMMANDS
     from vault_memory.cli.root import cli as cli
-else:
-    errors = lazy_module("vault_memory.errors")
 
 __all__ = ["COMMANDS", "cli", "main"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in ("COMMANDS", "cli"):
-        raise AttributeError(name)
-    from vault_memory.cli import root
-
-    value: object = getattr(root, name)
-    return value
+__getattr__ = lazy_members(__name__, {"COMMANDS": "root", "cli": "root"})
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -3,21 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from vault_memory.api import daemon_client, query_or_local
 from vault_memory.cli.options import Context
 from vault_memory.cli.search_text import belong_to_one_person
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import daemon_client, query_or_local
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context.calls import ContextOptions
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.contract.status_answers import StatusJson
     from vault_memory.search.calls import SearchOptions
-else:
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
-    query_or_local = lazy_module("vault_memory.api.query_or_local")
 
 MOST_NAMES = 8
 """Maximum number of people and channels in an error message"""

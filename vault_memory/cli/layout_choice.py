@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.admin import layout_setup
 from vault_memory.cli.options import Context, Function
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout_survey import SUMMARIES
 
 if TYPE_CHECKING:
-    from vault_memory.admin import layout_setup
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
     from vault_memory.search.vault_layout import LayoutReport
-else:
-    layout_setup = lazy_module("vault_memory.admin.layout_setup")
 
 NAMES = tuple(SUMMARIES)
 

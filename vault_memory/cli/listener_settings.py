@@ -4,13 +4,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.cli.options import Context
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.http import listen
 
 if TYPE_CHECKING:
     from vault_memory.config.server_sections import Serve
-    from vault_memory.http import listen
-else:
-    listen = lazy_module("vault_memory.http.listen")
 
 
 class NamedPlace(NamedTuple):

@@ -11,27 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vault_memory.api import vault_memory
+from vault_memory.cli import progress_bar, search_text
 from vault_memory.cli.terminal import json_text, shown
+from vault_memory.cli.views import screen
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.search import scope_names
 
 if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import progress_bar, search_text
-    from vault_memory.cli.views import screen
     from vault_memory.cli.views.screen import Screen
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.search import scope_names
-else:
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
-    progress_bar = lazy_module("vault_memory.cli.progress_bar")
-    screen = lazy_module("vault_memory.cli.views.screen")
-    scope_names = lazy_module("vault_memory.search.scope_names")
-    search_text = lazy_module("vault_memory.cli.search_text")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,22 +8,15 @@ import sys
 import time
 from collections.abc import Sequence
 
-from vault_memory.cli import quick_start
+from vault_memory.api import exchange, vault_memory
+from vault_memory.cli import quick_start, terminal
 from vault_memory.command_line import Arguments, NotPlain, parse
-from vault_memory.lazy import lazy_module
+from vault_memory.service import socket_calls
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each start 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from vault_memory.api import exchange, vault_memory
-    from vault_memory.cli import terminal
-    from vault_memory.service import socket_calls
-else:
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
-    terminal = lazy_module("vault_memory.cli.terminal")
-    socket_calls = lazy_module("vault_memory.service.socket_calls")
-    exchange = lazy_module("vault_memory.api.exchange")
 
 TEXTS = ("session", "role", "user", "channel", "source", "origin")
 FLAGS = ("silent", "automated")

@@ -11,6 +11,11 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
 
+from vault_memory import places
+from vault_memory.addons import table
+from vault_memory.api import exchange, vault_memory
+from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
+from vault_memory.cli.completion import completer
 from vault_memory.command_line import (
     DAEMON_SECONDS,
     HOOK_FLAGS,
@@ -21,36 +26,16 @@ from vault_memory.command_line import (
     NotPlain,
     parse,
 )
-from vault_memory.lazy import lazy_module
+from vault_memory.mcp import stdio
+from vault_memory.rules.paths import near_names
+from vault_memory.rules.paths import scopes as paths_caller
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from vault_memory import places
-    from vault_memory.addons import table
-    from vault_memory.api import exchange, vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
-    from vault_memory.cli.completion import completer
-    from vault_memory.mcp import stdio
-    from vault_memory.rules.paths import near_names
-    from vault_memory.rules.paths import scopes as paths_caller
     from vault_memory.rules.paths.scopes import Caller
-else:
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
-    edit_rendering = lazy_module("vault_memory.cli.edit_rendering")
-    options = lazy_module("vault_memory.cli.options")
-    quick_record = lazy_module("vault_memory.cli.quick_record")
-    root = lazy_module("vault_memory.cli.root")
-    terminal = lazy_module("vault_memory.cli.terminal")
-    completer = lazy_module("vault_memory.cli.completion.completer")
-    exchange = lazy_module("vault_memory.api.exchange")
-    table = lazy_module("vault_memory.addons.table")
-    stdio = lazy_module("vault_memory.mcp.stdio")
-    places = lazy_module("vault_memory.places")
-    near_names = lazy_module("vault_memory.rules.paths.near_names")
-    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
 
 OPTIONS_BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may precede the name of the command"""

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from vault_memory.lazy import lazy_module
+from vault_memory import contract
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from vault_memory import contract
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, HitJson, SearchAnswerJson, WhyJson
-else:
-    contract = lazy_module("vault_memory.contract")
 
 BETWEEN_DETAILS = " · "
 Paint = Callable[[str, str], str]

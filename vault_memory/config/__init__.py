@@ -5,7 +5,7 @@ Every key has a default, so no file is needed. One error reports all problems, e
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
     LOOPBACK_HOSTS,
@@ -33,16 +33,11 @@ from vault_memory.config.sections import (
 )
 from vault_memory.config.server_sections import Serve, ServeToken, TalkSettings, talk_problems
 from vault_memory.errors import ConfigError
-from vault_memory.lazy import lazy_module
+from vault_memory.lazy import lazy_members
 from vault_memory.logs import Logger
 
-if TYPE_CHECKING:
-    from vault_memory.config import remote_checks
-else:
-    # Few vaults have a remote.
-    remote_checks = lazy_module("vault_memory.config.remote_checks")
-
 logger = Logger(__name__)
+__getattr__ = lazy_members(__name__)
 
 __all__ = [
     "ENVIRONMENT_PREFIX",
@@ -450,6 +445,9 @@ _CHECKS = {
 
 def remote_problems(remote: RemoteSettings) -> list[str]:
     """Return the problems of the URL, without repeating it: it may contain a password."""
+    # Imported here: most vaults have no remote.
+    from vault_memory.config import remote_checks
+
     return remote_checks.problems_of(remote)
 
 

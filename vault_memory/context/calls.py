@@ -4,30 +4,22 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, TypedDict, get_args
 
+from vault_memory.context import blocks, gather, live_notes
+from vault_memory.context.past import as_of
 from vault_memory.contract import Purpose
 from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import UsageError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
-from vault_memory.lazy import lazy_module
+from vault_memory.models.llm import policy_tables
+from vault_memory.rules.learning.policy import secret_signs
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls, SearchQuery
 
 if TYPE_CHECKING:
-    from vault_memory.context import blocks, gather, live_notes
     from vault_memory.context.blocks import Ask, ContextBlock, ContextRequest
     from vault_memory.context.live_notes import Authors
-    from vault_memory.context.past import as_of
     from vault_memory.index.store import Index
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.search.results import Answer, Hit
-else:
-    blocks = lazy_module("vault_memory.context.blocks")
-    gather = lazy_module("vault_memory.context.gather")
-    live_notes = lazy_module("vault_memory.context.live_notes")
-    as_of = lazy_module("vault_memory.context.past.as_of")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 

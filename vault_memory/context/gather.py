@@ -8,30 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from vault_memory.context import last_episode, memory_notes
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
 from vault_memory.index import fact_queries, note_queries
 from vault_memory.index.note_queries import DatedNote
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
 from vault_memory.rules.context.assemble import Assembled, LineGroup, Quotation, RecalledLine
 from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
+from vault_memory.rules.conversations import statements
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.facts import relevance
 
 if TYPE_CHECKING:
-    from vault_memory.context import last_episode, memory_notes
-    from vault_memory.rules.conversations import statements
-    from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.search.results import Hit
-else:
-    last_episode = lazy_module("vault_memory.context.last_episode")
-    memory_notes = lazy_module("vault_memory.context.memory_notes")
-    statements = lazy_module("vault_memory.rules.conversations.statements")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 EXTRA_HITS = 30
 """Hits to request beyond the lines that go in, because some hits are left out"""

@@ -3,27 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vault_memory.index import note_queries
-from vault_memory.lazy import lazy_module
+from vault_memory.index import exclusion, note_queries
+from vault_memory.markdown import document
 from vault_memory.rules.context import assemble
+from vault_memory.rules.conversations import statements
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.learning import episodes
 
 if TYPE_CHECKING:
     from vault_memory.context.blocks import ContextRequest
     from vault_memory.context.live_notes import LiveNotes
-    from vault_memory.index import exclusion
     from vault_memory.index.note_queries import DatedNote
     from vault_memory.index.store import Index
-    from vault_memory.markdown import document
     from vault_memory.rules.context.assemble import Quotation
-    from vault_memory.rules.conversations import statements
-    from vault_memory.rules.conversations import turn as conversations_turn
-    from vault_memory.rules.learning import episodes
-else:
-    exclusion = lazy_module("vault_memory.index.exclusion")
-    document = lazy_module("vault_memory.markdown.document")
-    statements = lazy_module("vault_memory.rules.conversations.statements")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    episodes = lazy_module("vault_memory.rules.learning.episodes")
 
 KIND = "episode"
 

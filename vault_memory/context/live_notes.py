@@ -6,34 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, VaultError
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import editable_region, encodings, items, letters, note_items
+from vault_memory.markdown.chunking import chunker
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.edits import audit_reader, audit_record, ownership
+from vault_memory.rules.paths import canvas
+from vault_memory.vault import audit_folders
 from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import editable_region, encodings, items, letters, note_items
-    from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
-    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.edits import audit_reader, audit_record, ownership
     from vault_memory.rules.edits.audit_record import Record
-    from vault_memory.rules.paths import canvas
     from vault_memory.search.results import Hit
-    from vault_memory.vault import audit_folders
-else:
-    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
-    editable_region = lazy_module("vault_memory.markdown.editable_region")
-    items = lazy_module("vault_memory.markdown.items")
-    encodings = lazy_module("vault_memory.markdown.encodings")
-    letters = lazy_module("vault_memory.markdown.letters")
-    note_items = lazy_module("vault_memory.markdown.note_items")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
-    audit_record = lazy_module("vault_memory.rules.edits.audit_record")
-    ownership = lazy_module("vault_memory.rules.edits.ownership")
-    canvas = lazy_module("vault_memory.rules.paths.canvas")
-    audit_folders = lazy_module("vault_memory.vault.audit_folders")
 
 LARGEST = 64 << 20
 """Bytes of the longest transcript or audit log that is read"""

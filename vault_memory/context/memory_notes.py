@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
 from vault_memory.rules.context.assemble import Quotation, RecalledLine
+from vault_memory.search.notes import references
 
 if TYPE_CHECKING:
-    from vault_memory.search.notes import references
     from vault_memory.search.results import Hit
-else:
-    references = lazy_module("vault_memory.search.notes.references")
 
 MOST_HITS = 240
 """Hits that one question may ask for"""

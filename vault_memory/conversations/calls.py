@@ -10,39 +10,28 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from vault_memory import places
 from vault_memory.contract import RecordMode
+from vault_memory.conversations import drop_folder as conversations_drop_folder
+from vault_memory.conversations import owner_words
+from vault_memory.conversations import sessions as conversations_sessions
+from vault_memory.conversations import transcripts as conversations_transcripts
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import ConfigError, NoteUnreadable, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.ingest import turn_ingest
 from vault_memory.logs import Logger
+from vault_memory.models.llm import policy_tables
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.learning.policy import secret_signs
 from vault_memory.search.open_vault import OpenVault
+from vault_memory.vault import devices
 
 if TYPE_CHECKING:
-    from vault_memory.conversations import drop_folder as conversations_drop_folder
-    from vault_memory.conversations import owner_words
-    from vault_memory.conversations import sessions as conversations_sessions
-    from vault_memory.conversations import transcripts as conversations_transcripts
     from vault_memory.conversations.drop_folder import DropFolder, DropReport
     from vault_memory.conversations.sessions import Session, Sessions
     from vault_memory.conversations.transcripts import Added, Transcripts
-    from vault_memory.ingest import turn_ingest
     from vault_memory.ingest.turn_ingest import TurnIngest
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning.policy import secret_signs
-    from vault_memory.vault import devices
-else:
-    conversations_drop_folder = lazy_module("vault_memory.conversations.drop_folder")
-    owner_words = lazy_module("vault_memory.conversations.owner_words")
-    conversations_sessions = lazy_module("vault_memory.conversations.sessions")
-    conversations_transcripts = lazy_module("vault_memory.conversations.transcripts")
-    turn_ingest = lazy_module("vault_memory.ingest.turn_ingest")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
-    devices = lazy_module("vault_memory.vault.devices")
 
 logger = Logger(__name__)
 

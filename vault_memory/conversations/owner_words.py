@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.models.llm import sentence_filter
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.context.standing_rules import (
     LONGEST_TURN,
@@ -16,17 +16,13 @@ from vault_memory.rules.context.standing_rules import (
     keys_of,
     reads_like_rule,
 )
+from vault_memory.rules.learning import grounding
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
-    from vault_memory.models.llm import sentence_filter
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning import grounding
     from vault_memory.rules.paths.layout import Layout
-else:
-    grounding = lazy_module("vault_memory.rules.learning.grounding")
-    sentence_filter = lazy_module("vault_memory.models.llm.sentence_filter")
 
 logger = logging.getLogger(__name__)
 

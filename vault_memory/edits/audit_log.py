@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from vault_memory.edits.audit import audit_files
 from vault_memory.edits.edit_errors import NotRecorded, UnclearId
 from vault_memory.edits.record_cache import RecordCache, note_of, placed
 from vault_memory.errors import NoteNotFound
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, in_order, unite
@@ -28,11 +28,8 @@ from vault_memory.vault.jsonl_log import append_checked, last_lines, lines_from_
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
-    from vault_memory.edits.audit import audit_files
     from vault_memory.edits.audit.audit_files import AuditFiles
     from vault_memory.edits.audit.scope_filter import ScopeFilter
-else:
-    audit_files = lazy_module("vault_memory.edits.audit.audit_files")
 
 ENDING = ".audit.jsonl"
 LOG = "`vault-memory log` lists the records with their ids"

@@ -7,29 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from vault_memory.contract import Source
+from vault_memory.edits import commands, people, versions
 from vault_memory.edits.audit.audit_calls import AuditCalls
+from vault_memory.edits.plans import save_text
 from vault_memory.errors import BadPath, UsageError, VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.edits import undo as undo_rules
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
-    from vault_memory.edits import commands, people, versions
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.plans import save_text
     from vault_memory.edits.versions import Waiting
-    from vault_memory.rules.edits import undo as undo_rules
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
-else:
-    commands = lazy_module("vault_memory.edits.commands")
-    people = lazy_module("vault_memory.edits.people")
-    save_text = lazy_module("vault_memory.edits.plans.save_text")
-    versions = lazy_module("vault_memory.edits.versions")
-    undo_rules = lazy_module("vault_memory.rules.edits.undo")
 
 logger = Logger(__name__)
 

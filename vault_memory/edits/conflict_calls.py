@@ -5,27 +5,19 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.edits import conflict_copies as edits_conflict_copies
+from vault_memory.edits import conflict_copy, edit_errors, reports
+from vault_memory.edits.audit import scope_filter
 from vault_memory.edits.calls import EditCalls, aware
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import note_items
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.conflict_names import named_copies
 
 if TYPE_CHECKING:
-    from vault_memory.edits import conflict_copies as edits_conflict_copies
-    from vault_memory.edits import conflict_copy, edit_errors, reports
-    from vault_memory.edits.audit import scope_filter
     from vault_memory.edits.audit.scope_filter import ScopeFilter
     from vault_memory.edits.conflict_copies import Conflicts
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.reports import ThrownNote
-    from vault_memory.markdown import note_items
-else:
-    edits_conflict_copies = lazy_module("vault_memory.edits.conflict_copies")
-    conflict_copy = lazy_module("vault_memory.edits.conflict_copy")
-    edit_errors = lazy_module("vault_memory.edits.edit_errors")
-    scope_filter = lazy_module("vault_memory.edits.audit.scope_filter")
-    reports = lazy_module("vault_memory.edits.reports")
-    note_items = lazy_module("vault_memory.markdown.note_items")
 
 UNTRASH_OUTCOMES = {"pending": "pending", "copied": "beside"}
 """The write's outcome -> the outcome in the report; else `restored`"""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.edits import note_access
 from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict
 from vault_memory.edits.copy_verdicts import Verdicts
@@ -22,7 +23,6 @@ from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError, VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.paths.conflict_names import CopyName, copy_of, named_copies, original_path
@@ -34,10 +34,7 @@ from vault_memory.vault.write.preconditions import editor_locks
 from vault_memory.vault.write.replacement import Replacement
 
 if TYPE_CHECKING:
-    from vault_memory.edits import note_access
     from vault_memory.edits.editor import NoteEditor
-else:
-    note_access = lazy_module("vault_memory.edits.note_access")
 
 logger = logging.getLogger(__name__)
 

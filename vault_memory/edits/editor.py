@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory import places
+from vault_memory.edits import note_history
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.audit_recorder import AuditRecorder, Listeners, LookUps
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
@@ -41,7 +42,8 @@ from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.renames.note_renames import NoteRenames
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting, waiting_write
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.merging import three_way
+from vault_memory.rules.edits import undo as undo_rules
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
@@ -54,14 +56,7 @@ from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
-    from vault_memory.edits import note_history
     from vault_memory.edits.note_history import NoteHistory
-    from vault_memory.markdown.merging import three_way
-    from vault_memory.rules.edits import undo as undo_rules
-else:
-    note_history = lazy_module("vault_memory.edits.note_history")
-    three_way = lazy_module("vault_memory.markdown.merging.three_way")
-    undo_rules = lazy_module("vault_memory.rules.edits.undo")
 
 logger = logging.getLogger(__name__)
 

@@ -21,12 +21,14 @@ from vault_memory.edits.commands import (
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
+from vault_memory.rules.conflicts import open_questions
+from vault_memory.rules.edits import inbox_page, stale_proposal
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
 from vault_memory.rules.edits.ops import as_json
 from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.facts import fact as fact_rules
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.replacement import Replacement
@@ -34,15 +36,7 @@ from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
     from vault_memory.edits.audit.scope_filter import ScopeFilter
-    from vault_memory.rules.conflicts import open_questions
-    from vault_memory.rules.edits import inbox_page, stale_proposal
-    from vault_memory.rules.facts import fact as fact_rules
     from vault_memory.rules.facts.fact import Fact
-else:
-    open_questions = lazy_module("vault_memory.rules.conflicts.open_questions")
-    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
-    fact_rules = lazy_module("vault_memory.rules.facts.fact")
-    stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory.edits.audit import deleted_items
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.commands import EditAction, EditCommand, RunOptions, SaveText
 from vault_memory.edits.edit_errors import NotCurated, NoteChanged
 from vault_memory.errors import BadPath, NoteNotFound
-from vault_memory.lazy import lazy_module
+from vault_memory.models.llm import policy_tables
+from vault_memory.rules.learning import write_policy
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files
@@ -24,14 +26,7 @@ from vault_memory.vault.write.writer import Writer
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
-    from vault_memory.edits.audit import deleted_items
     from vault_memory.edits.audit.deleted_items import DeletedItems, FindDeleted
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning import write_policy
-else:
-    deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
 
 CURATED = frozenset(
     {"user", "channel", "memory", "note", "dated", "episode", "facts", "rules", "reflection"}

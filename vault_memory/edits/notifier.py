@@ -13,16 +13,10 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from vault_memory.lazy import lazy_module
+from vault_memory.models import http_client
 from vault_memory.rules.edits.audit_record import Record, summary
-
-if TYPE_CHECKING:
-    from vault_memory.models import http_client
-else:
-    http_client = lazy_module("vault_memory.models.http_client")
 
 logger = logging.getLogger(__name__)
 

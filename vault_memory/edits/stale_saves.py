@@ -17,20 +17,16 @@ from vault_memory.edits.commands import ApplyOps, RestoreLines
 from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.edits import stale_save
 from vault_memory.rules.edits.ownership import Ownership, replay
+from vault_memory.vault import version_distance
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
 from vault_memory.vault.write.preconditions import HOLD, came_or_went, editor_locks, half_saved
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
-    from vault_memory.rules.edits import stale_save
     from vault_memory.rules.edits.stale_save import SeenVersion, Verdict
-    from vault_memory.vault import version_distance
-else:
-    stale_save = lazy_module("vault_memory.rules.edits.stale_save")
-    version_distance = lazy_module("vault_memory.vault.version_distance")
 
 logger = logging.getLogger(__name__)
 

@@ -5,37 +5,26 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from vault_memory.contract import Source
+from vault_memory.edits import commands
 from vault_memory.edits.calls import EditCalls, EditKeywords, EditOptions, aware
+from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import UsageError
+from vault_memory.facts import entity_finder, entity_info, known
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
-from vault_memory.lazy import lazy_module
+from vault_memory.models.llm import policy_tables
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.learning import write_policy
+from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
-    from vault_memory.edits import commands
-    from vault_memory.edits.plans import fact_edits
-    from vault_memory.facts import entity_finder, entity_info, known
     from vault_memory.facts.entity_finder import EntityFinder, EntityInfo
     from vault_memory.facts.entity_info import About, FactChange, FactList
     from vault_memory.facts.known import Known
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.learning import write_policy
-    from vault_memory.rules.paths import scope_notes
-else:
-    commands = lazy_module("vault_memory.edits.commands")
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
-    entity_finder = lazy_module("vault_memory.facts.entity_finder")
-    entity_info = lazy_module("vault_memory.facts.entity_info")
-    known = lazy_module("vault_memory.facts.known")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
-    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
 
 DEFAULT_GROUP = "group:main"
 BOT = EditOptions("tool")

@@ -9,8 +9,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.facts import inference
 from vault_memory.rules.facts.entities import Entities, Entity
 from vault_memory.rules.facts.fact import (
     Fact,
@@ -29,12 +30,7 @@ from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.plans import fact_edits
-    from vault_memory.rules.facts import inference
     from vault_memory.search.results import Hit
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
-    inference = lazy_module("vault_memory.rules.facts.inference")
 
 __all__ = [
     "About",

@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Unpack
 
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditKeywords, EditOptions
-from vault_memory.lazy import lazy_module
+from vault_memory.forgetting import forget_text, retract
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
-    from vault_memory.forgetting import forget_text, retract
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.forgetting.retract import TakenBack
-else:
-    forget_text = lazy_module("vault_memory.forgetting.forget_text")
-    retract = lazy_module("vault_memory.forgetting.retract")
 
 
 @checked_calls

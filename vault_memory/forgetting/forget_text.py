@@ -16,6 +16,7 @@ from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
+from vault_memory.forgetting import vault_files
 from vault_memory.forgetting.retract import Remaining
 from vault_memory.forgetting.state_residue import (
     NAMED,
@@ -27,21 +28,14 @@ from vault_memory.forgetting.state_residue import (
     rename,
     running_daemon,
 )
-from vault_memory.lazy import lazy_module
+from vault_memory.index import index_erase
+from vault_memory.ingest import note
 from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.sync import state_erase
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.forgetting import vault_files
     from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
-    from vault_memory.index import index_erase
-    from vault_memory.ingest import note
-    from vault_memory.sync import state_erase
-else:
-    vault_files = lazy_module("vault_memory.forgetting.vault_files")
-    index_erase = lazy_module("vault_memory.index.index_erase")
-    note = lazy_module("vault_memory.ingest.note")
-    state_erase = lazy_module("vault_memory.sync.state_erase")
 
 logger = logging.getLogger(__name__)
 

@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING
 
 from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import note_items
 from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.ops import Remove
+from vault_memory.rules.forgetting import matcher
+from vault_memory.vault import reader
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import RetractedJson
     from vault_memory.edits.calls import EditCalls, EditOptions
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.markdown import note_items
     from vault_memory.markdown.note_items import NoteItem
-    from vault_memory.rules.forgetting import matcher
     from vault_memory.rules.forgetting.matcher import TextMatcher
     from vault_memory.search.calls import SearchCalls
-    from vault_memory.vault import reader
-else:
-    note_items = lazy_module("vault_memory.markdown.note_items")
-    matcher = lazy_module("vault_memory.rules.forgetting.matcher")
-    reader = lazy_module("vault_memory.vault.reader")
 
 MOST_ITEMS = 20
 """The most items that one call removes: a text in more items is too general"""

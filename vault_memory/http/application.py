@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
@@ -33,20 +33,15 @@ from vault_memory.config.server_sections import Serve
 from vault_memory.contract.calls import ROUTES, Call
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.http import openapi
 from vault_memory.http.auth import Access, Doorkeeper, busy, unauthorised
 from vault_memory.http.beside_calls import lifespan_of, page_beside_calls
 from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests, metrics_route
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
 from vault_memory.http.tokens import Tokens, TokenTable
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.open_vault import VaultClosed
-
-if TYPE_CHECKING:
-    from vault_memory.http import openapi
-else:
-    openapi = lazy_module("vault_memory.http.openapi")
 
 logger = logging.getLogger(__name__)
 

@@ -17,19 +17,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vault_memory.api import daemon_client
 from vault_memory.api.metrics import Family, Metrics, Sample
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http import metrics_text
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import daemon_client
     from vault_memory.contract.status_answers import VitalsJson
-    from vault_memory.http import metrics_text
-else:
-    metrics_text = lazy_module("vault_memory.http.metrics_text")
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
 
 PATH = "/metrics"
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"

@@ -3,20 +3,15 @@
 import json
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.responses import Response
 
+from vault_memory.api import daemon_client
 from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnavailable
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.api import daemon_client
-else:
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
 
 logger = logging.getLogger(__name__)
 

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_writer
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import chunk_text
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import chunk_text
     from vault_memory.markdown.chunking.chunk_text import Chunk
-else:
-    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 T = TypeVar("T")
 

@@ -8,24 +8,18 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.facts import entities as facts_persons
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.facts import relevance
 from vault_memory.rules.search import tokens
 
 if TYPE_CHECKING:
-    from vault_memory.index import fts_search
     from vault_memory.index.query_cache import Row
     from vault_memory.index.store import Index
-    from vault_memory.rules.facts import entities as facts_persons
-    from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords
-else:
-    fts_search = lazy_module("vault_memory.index.fts_search")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    facts_persons = lazy_module("vault_memory.rules.facts.entities")
-    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 _COLUMNS = (
     "f.fact, f.subject, f.predicate, f.object, f.valid_from, f.valid_until, f.temporary,"

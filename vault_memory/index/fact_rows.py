@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.database.connection import Connection
 from vault_memory.index.chunk_rows import span_of
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.facts import relevance
 
 if TYPE_CHECKING:
-    from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
-else:
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 LONGEST_NAME = 200
 """Letters; a longer object is a sentence, and not a name that a prompt could contain"""

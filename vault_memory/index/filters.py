@@ -2,16 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from vault_memory.database.connection import Connection
-from vault_memory.lazy import lazy_module
+from vault_memory.index.properties import property_filters
 from vault_memory.rules.search import tokens
-
-if TYPE_CHECKING:
-    from vault_memory.index.properties import property_filters
-else:
-    property_filters = lazy_module("vault_memory.index.properties.property_filters")
 
 
 class Filters(NamedTuple):

@@ -1,18 +1,12 @@
 """Writes the texts of chunks into FTS5. Searching is in `fts_search`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.term_volumes import Scopes
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import chunk_text
 from vault_memory.rules.search.tokens import normalise
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import chunk_text
-else:
-    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 
 def add(

@@ -9,19 +9,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vault_memory import places
+from vault_memory.config import state_file
 from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.config import state_file
-else:
-    state_file = lazy_module("vault_memory.config.state_file")
 
 RULES = "rules"
 """The key under which an index stores the rules that it was built by"""

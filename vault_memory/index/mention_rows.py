@@ -5,15 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import Connection
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.facts import entities
+from vault_memory.rules.facts import fact as facts_fact
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking.chunk_text import Chunk
-    from vault_memory.rules.facts import entities
-    from vault_memory.rules.facts import fact as facts_fact
-else:
-    entities = lazy_module("vault_memory.rules.facts.entities")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
 
 DATES = "event"
 """The type of patterns that are days, which are not entities"""

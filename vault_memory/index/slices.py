@@ -9,17 +9,11 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from vault_memory.index import chunk_rows
+from vault_memory.index import chunk_rows, fact_rows
 from vault_memory.index.chunk_rows import Delta, NoteChunks
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.index import fact_rows
-else:
-    fact_rows = lazy_module("vault_memory.index.fact_rows")
 
 SLICE = 200
 """Chunks in one transaction; removing that many takes about 20 CPU ms"""

@@ -17,22 +17,17 @@ from vault_memory.database.connection import (
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
+from vault_memory.index import fact_rows as facts
+from vault_memory.index import mention_rows
 from vault_memory.index.chunk_rows import Delta, NoteChunks, chunk_span
 from vault_memory.index.delta_cache import DeltaCache
+from vault_memory.index.properties import property_rows
 from vault_memory.index.schema import STEPS
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.index import fact_rows as facts
-    from vault_memory.index import mention_rows
-    from vault_memory.index.properties import property_rows
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.markdown.properties.note_properties import Property
     from vault_memory.rules.facts.fact import Fact
-else:
-    facts = lazy_module("vault_memory.index.fact_rows")
-    mention_rows = lazy_module("vault_memory.index.mention_rows")
-    property_rows = lazy_module("vault_memory.index.properties.property_rows")
 
 
 REBUILD_HINT = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"

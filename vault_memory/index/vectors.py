@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from vault_memory.database.connection import Connection, load_vector_functions
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import chunks_in, notes_with
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import chunk_text
 from vault_memory.rules.search import scoring
 from vault_memory.rules.search.scoring import Weights
 
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
-    from vault_memory.markdown.chunking import chunk_text
-else:
-    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 MOST_ORPHANS = 20_000
 """How many vectors without a chunk are kept, in case their text comes back"""

@@ -9,31 +9,25 @@ from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
 from vault_memory import places
+from vault_memory.config import state_file
 from vault_memory.database.connection import (
     DatabaseError,
     DatabaseUnwritable,
     is_damage,
     reason_unwritable,
 )
+from vault_memory.index import page_memory
 from vault_memory.index.generations import RULES, Generations
 from vault_memory.index.schema import ANALYSIS
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
+from vault_memory.ingest import large_notes, scan
 from vault_memory.markdown.blocks.model import CHUNKING
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.marker import Marker
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.config import state_file
-    from vault_memory.index import page_memory
-    from vault_memory.ingest import large_notes, scan
     from vault_memory.ingest.scan import Ingest, ScanReport
-else:
-    state_file = lazy_module("vault_memory.config.state_file")
-    large_notes = lazy_module("vault_memory.ingest.large_notes")
-    page_memory = lazy_module("vault_memory.index.page_memory")
-    scan = lazy_module("vault_memory.ingest.scan")
 
 PATIENCE_SECONDS = 0.3
 """Pause of a command before it looks again at notes that are absent, empty or newly saved"""

@@ -7,29 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import document, encodings
+from vault_memory.markdown.chunking import chunker
+from vault_memory.markdown.properties import note_properties
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.facts import fact
+from vault_memory.rules.paths import canvas
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import document, encodings
-    from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
-    from vault_memory.markdown.properties import note_properties
     from vault_memory.markdown.properties.note_properties import Property
-    from vault_memory.rules.conversations import turn as conversations_turn
-    from vault_memory.rules.facts import fact
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.paths import canvas
-else:
-    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
-    document = lazy_module("vault_memory.markdown.document")
-    encodings = lazy_module("vault_memory.markdown.encodings")
-    note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    fact = lazy_module("vault_memory.rules.facts.fact")
-    canvas = lazy_module("vault_memory.rules.paths.canvas")
 
 CLOCK_TICK_NS = 50_000_000
 """Longer than a tick of file times, which is up to 10 ms"""

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultError
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import chunker
+from vault_memory.markdown.properties import note_properties
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.pending_writes import PendingText, PendingTexts
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
-    from vault_memory.markdown.properties import note_properties
-else:
-    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
-    note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
 
 ChunkKey = tuple[tuple[str, ...], str]
 """The headings above a chunk, and its text"""

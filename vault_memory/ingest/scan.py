@@ -6,12 +6,13 @@ command that runs once looks again after a moment (`look_again`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.schema import MISSING, has_stamps, missing_notes, skip_stamps
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
+from vault_memory.ingest import stamping
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
 from vault_memory.ingest.note import (
@@ -22,16 +23,10 @@ from vault_memory.ingest.note import (
     ingest_note,
     largest,
 )
-from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.listing import SUFFIXES, Listing, Stat
 from vault_memory.vault.reader import Folder, Note, NoteTooLarge
-
-if TYPE_CHECKING:
-    from vault_memory.ingest import stamping
-else:
-    stamping = lazy_module("vault_memory.ingest.stamping")
 
 logger = Logger(__name__)
 

@@ -11,26 +11,19 @@ from vault_memory.errors import VaultError
 from vault_memory.index.stamps import stamp_rows
 from vault_memory.index.stamps.stamp_rows import DUE, DueNote
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.edits import audit_reader, audit_record
+from vault_memory.rules.learning import ledger_lines, stamps
 from vault_memory.rules.learning.ledger_lines import COUNTS, is_record, ledger_of
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault import jsonl_log
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.listing import Listing, Stat
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
-    from vault_memory.rules.edits import audit_reader, audit_record
     from vault_memory.rules.edits.audit_record import Record
-    from vault_memory.rules.learning import ledger_lines, stamps
     from vault_memory.rules.learning.stamps import ItemStamp
-    from vault_memory.vault import jsonl_log
-else:
-    audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
-    audit_record = lazy_module("vault_memory.rules.edits.audit_record")
-    ledger_lines = lazy_module("vault_memory.rules.learning.ledger_lines")
-    stamps = lazy_module("vault_memory.rules.learning.stamps")
-    jsonl_log = lazy_module("vault_memory.vault.jsonl_log")
 
 BATCH = 200
 """Notes in one transaction"""

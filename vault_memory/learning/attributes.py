@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.lazy import lazy_module
+from vault_memory.edits.plans import fact_edits
 from vault_memory.learning.duplicates import record_skips
 from vault_memory.learning.note_lines import line_of
 from vault_memory.learning.unread_turns import day_of
@@ -20,10 +20,7 @@ from vault_memory.rules.learning.attribute_values import fact_beside
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 
 if TYPE_CHECKING:
-    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 
 def without_attributes(cycle: "LearningCycle") -> Extraction:

@@ -8,10 +8,18 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.conversations.calls import ConversationCalls
+from vault_memory.edits import reports
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import checkpoint, runner
+from vault_memory.learning import remember as learning_remember
+from vault_memory.learning.policy import feedback as policy_feedback
+from vault_memory.learning.policy import held_calls
+from vault_memory.learning.reporting import stored_reports
+from vault_memory.learning.summaries import episode_writer
+from vault_memory.models.llm import policy_tables
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.learning import write_policy
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
 from vault_memory.search.calls import SearchCalls
 
@@ -19,36 +27,16 @@ if TYPE_CHECKING:
     from vault_memory.contract.answers import DecidedJson, HeldJson, ScopeNightJson
     from vault_memory.contract.status_answers import NightJson
     from vault_memory.conversations.sessions import Session
-    from vault_memory.edits import reports
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Ended
-    from vault_memory.learning import checkpoint, runner
-    from vault_memory.learning import remember as learning_remember
-    from vault_memory.learning.policy import feedback as policy_feedback
-    from vault_memory.learning.policy import held_calls
     from vault_memory.learning.policy.feedback import Feedback
     from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.learning.provenance.calls import ProvenanceCalls
     from vault_memory.learning.remember import Remembered
-    from vault_memory.learning.reporting import stored_reports
     from vault_memory.learning.reporting.stored_reports import NightReport
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
-    from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning import write_policy
     from vault_memory.rules.paths.scopes import Caller
-else:
-    episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
-    held_calls = lazy_module("vault_memory.learning.policy.held_calls")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
-    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
-    reports = lazy_module("vault_memory.edits.reports")
-    checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    learning_remember = lazy_module("vault_memory.learning.remember")
-    runner = lazy_module("vault_memory.learning.runner")
-    stored_reports = lazy_module("vault_memory.learning.reporting.stored_reports")
 
 logger = logging.getLogger(__name__)
 

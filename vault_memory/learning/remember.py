@@ -8,45 +8,27 @@ from typing import TYPE_CHECKING
 from vault_memory.contract import RememberOutcome, Source
 from vault_memory.edits.calls import EditOptions
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import known_items, learned_rules, note_lines
+from vault_memory.learning.policy import tool_requests
 from vault_memory.learning.runner import zone_of
+from vault_memory.markdown import document, editable_region, note_items
+from vault_memory.models.llm import channel_phrases, policy_tables
+from vault_memory.rules.claims import equivalence
+from vault_memory.rules.context import prompt_injection, standing_rules
+from vault_memory.rules.edits import skipped_duplicates
 from vault_memory.rules.edits.ops import Replace
+from vault_memory.rules.learning import relative_days
+from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.scopes import check_scope
+from vault_memory.rules.search import tokens
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.learning import known_items, learned_rules, note_lines
     from vault_memory.learning.known_items import KnownItem
-    from vault_memory.learning.policy import tool_requests
-    from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
-    from vault_memory.models.llm import channel_phrases, policy_tables
-    from vault_memory.rules.claims import equivalence
-    from vault_memory.rules.context import prompt_injection, standing_rules
-    from vault_memory.rules.edits import skipped_duplicates
-    from vault_memory.rules.learning import relative_days
     from vault_memory.rules.learning.policy_cues import PolicyCues
-    from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
-    from vault_memory.rules.search import tokens
-else:
-    channel_phrases = lazy_module("vault_memory.models.llm.channel_phrases")
-    tokens = lazy_module("vault_memory.rules.search.tokens")
-    tool_requests = lazy_module("vault_memory.learning.policy.tool_requests")
-    known_items = lazy_module("vault_memory.learning.known_items")
-    skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
-    equivalence = lazy_module("vault_memory.rules.claims.equivalence")
-    relative_days = lazy_module("vault_memory.rules.learning.relative_days")
-    learned_rules = lazy_module("vault_memory.learning.learned_rules")
-    note_lines = lazy_module("vault_memory.learning.note_lines")
-    document = lazy_module("vault_memory.markdown.document")
-    editable_region = lazy_module("vault_memory.markdown.editable_region")
-    note_items = lazy_module("vault_memory.markdown.note_items")
-    prompt_injection = lazy_module("vault_memory.rules.context.prompt_injection")
-    standing_rules = lazy_module("vault_memory.rules.context.standing_rules")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 REMEMBERED = "Remembered"
 """The section for texts that someone asked to remember"""

@@ -10,57 +10,36 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
 from vault_memory.config.state_file import LockTaken
+from vault_memory.conversations import sessions as conversation_sessions
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import checkpoint, read_again, unread_turns
+from vault_memory.learning import cycle as learning_cycle
+from vault_memory.learning import schedule as learning_schedule
+from vault_memory.learning import steps as learning_steps
+from vault_memory.learning.channel import scope_logs
+from vault_memory.learning.costs import token_budget
+from vault_memory.learning.fading import lifecycle_deps
+from vault_memory.learning.policy import at_once, policy_deps
+from vault_memory.learning.reporting import learning_report
+from vault_memory.learning.summaries import episode_notes
 from vault_memory.learning.vault_map import VaultMap
+from vault_memory.models.llm import channel_phrases, phrase_rules, templates
+from vault_memory.rules.facts import fact_page
+from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.scopes import check_scopes
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import ScopeNightJson
     from vault_memory.contract.status_answers import NightJson
-    from vault_memory.conversations import sessions as conversation_sessions
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.learning import checkpoint, read_again, unread_turns
-    from vault_memory.learning import cycle as learning_cycle
-    from vault_memory.learning import schedule as learning_schedule
-    from vault_memory.learning import steps as learning_steps
-    from vault_memory.learning.channel import scope_logs
-    from vault_memory.learning.costs import token_budget
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
-    from vault_memory.learning.fading import lifecycle_deps
-    from vault_memory.learning.policy import at_once, policy_deps
-    from vault_memory.learning.reporting import learning_report
     from vault_memory.learning.schedule import Schedule
-    from vault_memory.learning.summaries import episode_notes
     from vault_memory.learning.summaries.episode_deps import EpisodeDeps
-    from vault_memory.models.llm import channel_phrases, phrase_rules, templates
-    from vault_memory.rules.facts import fact_page
     from vault_memory.rules.learning.twins import Embed
-    from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
-else:
-    conversation_sessions = lazy_module("vault_memory.conversations.sessions")
-    checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    lifecycle_deps = lazy_module("vault_memory.learning.fading.lifecycle_deps")
-    learning_cycle = lazy_module("vault_memory.learning.cycle")
-    episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
-    learning_report = lazy_module("vault_memory.learning.reporting.learning_report")
-    learning_schedule = lazy_module("vault_memory.learning.schedule")
-    read_again = lazy_module("vault_memory.learning.read_again")
-    scope_logs = lazy_module("vault_memory.learning.channel.scope_logs")
-    token_budget = lazy_module("vault_memory.learning.costs.token_budget")
-    learning_steps = lazy_module("vault_memory.learning.steps")
-    unread_turns = lazy_module("vault_memory.learning.unread_turns")
-    at_once = lazy_module("vault_memory.learning.policy.at_once")
-    policy_deps = lazy_module("vault_memory.learning.policy.policy_deps")
-    channel_phrases = lazy_module("vault_memory.models.llm.channel_phrases")
-    phrase_rules = lazy_module("vault_memory.models.llm.phrase_rules")
-    templates = lazy_module("vault_memory.models.llm.templates")
-    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 MOST_ROUNDS = 50
 """Rounds for one scope: each reads as many turns as one prompt holds"""

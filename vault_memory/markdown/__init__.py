@@ -3,6 +3,8 @@
 Each public name is loaded when it is first asked for: a search in an index that is up to date reads no Markdown.
 """
 
+from vault_memory.lazy import lazy_members
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from vault_memory.markdown.blocks.model import CHUNKING
@@ -77,12 +79,4 @@ _MODULES = {
     "words_in": "merging.similarity",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_members(__name__, _MODULES)

@@ -9,15 +9,10 @@ fails, and unknown parts stay in the text.
 import datetime
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import letters
 from vault_memory.markdown.item_text import BLOCK_ID, MARKER, escaped, unescaped
-
-if TYPE_CHECKING:
-    from vault_memory.markdown import letters
-else:
-    letters = lazy_module("vault_memory.markdown.letters")
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")

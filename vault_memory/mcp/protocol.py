@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from vault_memory.api import redact_paths
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
-from vault_memory.mcp import tools
+from vault_memory.mcp import protocol_results, tools
 from vault_memory.mcp.json_lines import decode
 from vault_memory.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from vault_memory.api import redact_paths
-    from vault_memory.mcp import protocol_results
     from vault_memory.mcp.http_session import Serving
-else:
-    redact_paths = lazy_module("vault_memory.api.redact_paths")
-    protocol_results = lazy_module("vault_memory.mcp.protocol_results")
 
 Json = dict[str, Any]
 Id = str | int

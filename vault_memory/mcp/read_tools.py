@@ -1,20 +1,13 @@
 """The tools that only read: each gives what a model reads, as text and as data."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
 from vault_memory.contract import requests
-from vault_memory.lazy import lazy_module
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
-
-if TYPE_CHECKING:
-    from vault_memory.rules.context import quotations
-else:
-    quotations = lazy_module("vault_memory.rules.context.quotations")
 
 LONGEST = 40_000
 """Characters of notes in one answer.

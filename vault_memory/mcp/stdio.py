@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.lazy import lazy_module
+from vault_memory.mcp import http_session
 from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
@@ -27,11 +27,8 @@ from vault_memory.mcp.protocol import (
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.mcp import http_session
     from vault_memory.mcp.http_session import Serving
     from vault_memory.rules.paths.scopes import Caller
-else:
-    http_session = lazy_module("vault_memory.mcp.http_session")
 
 MOST_THREADS = 8
 MOST_WAITING = 1000

@@ -7,17 +7,14 @@ from msgspec.structs import replace
 
 from vault_memory.contract import requests
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context.quotations import Answered, answered, of_summary
+from vault_memory.vault.write import wait_reasons
 
 if TYPE_CHECKING:
     from vault_memory.contract import RemainingJson, RemovedJson
     from vault_memory.contract.answers import FactChangeJson, ProposedRemovalJson
     from vault_memory.contract.tool_answers import ToolFactChange, ToolForgotten, ToolRemembered
-    from vault_memory.vault.write import wait_reasons
-else:
-    wait_reasons = lazy_module("vault_memory.vault.write.wait_reasons")
 
 WAITS = "it waits for the person's decision in INBOX"
 REASONS = {

@@ -3,21 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.edits import people
 from vault_memory.errors import BadPath, NoteNotFound, UsageError
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.letters import without_case
 from vault_memory.rules import memory_tool
 from vault_memory.rules.memory_tool import ROOT, check_new, note_name, relative, shown_name
+from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
-    from vault_memory.edits import people
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.rules.paths import scope_notes
     from vault_memory.vault.reader import Note
-else:
-    people = lazy_module("vault_memory.edits.people")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 EXAMPLE_DAY = "2026-01-31"
 NAMED_BY_DAY = (

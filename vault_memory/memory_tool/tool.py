@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.edits import edit_errors
 from vault_memory.errors import BadPath, NoteUnreadable
-from vault_memory.lazy import lazy_module
 from vault_memory.memory_tool.memory_folder import CommandRefused, MemoryFolder, MemoryPath
 from vault_memory.rules import memory_tool
 from vault_memory.rules.context.quoting import FLAG
@@ -18,11 +18,8 @@ from vault_memory.rules.memory_tool import shown_name
 from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
-    from vault_memory.edits import edit_errors
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-else:
-    edit_errors = lazy_module("vault_memory.edits.edit_errors")
 
 TOOL = {"type": "memory_20250818", "name": "memory"}
 """How a request to the model names the tool"""

@@ -9,47 +9,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from vault_memory.contract import MOST_HITS, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
+from vault_memory.index import schema, vector_cache, vectors
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
-from vault_memory.lazy import lazy_module
+from vault_memory.ingest import embed_pending
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scopes
+from vault_memory.search import candidates, filter_values, hot_cache, item_reads, note_reports
+from vault_memory.search import freshness as search_freshness
+from vault_memory.search import query as search_query
+from vault_memory.search.notes import note_lookup
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vault_memory.contract.status_answers import StatsJson
-    from vault_memory.index import schema, vector_cache, vectors
     from vault_memory.index.store import Index
     from vault_memory.index.vector_cache import Matrices
-    from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.rules.paths.layout_survey import Survey
-    from vault_memory.search import candidates, filter_values, hot_cache, item_reads, note_reports
-    from vault_memory.search import freshness as search_freshness
-    from vault_memory.search import query as search_query
     from vault_memory.search.candidates import VectorArm
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.hot_cache import HotCache
     from vault_memory.search.item_reads import ItemReads
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
-    from vault_memory.search.notes import note_lookup
     from vault_memory.search.notes.note_lookup import NoteLinks
     from vault_memory.search.results import Answer, Hit
-else:
-    filter_values = lazy_module("vault_memory.search.filter_values")
-    hot_cache = lazy_module("vault_memory.search.hot_cache")
-    item_reads = lazy_module("vault_memory.search.item_reads")
-    vector_cache = lazy_module("vault_memory.index.vector_cache")
-    vectors = lazy_module("vault_memory.index.vectors")
-    embed_pending = lazy_module("vault_memory.ingest.embed_pending")
-    schema = lazy_module("vault_memory.index.schema")
-    candidates = lazy_module("vault_memory.search.candidates")
-    search_freshness = lazy_module("vault_memory.search.freshness")
-    note_lookup = lazy_module("vault_memory.search.notes.note_lookup")
-    note_reports = lazy_module("vault_memory.search.note_reports")
-    search_query = lazy_module("vault_memory.search.query")
 
 EPISODES = timedelta(days=30)
 """Age after which only a question with a date finds the summary of a conversation"""

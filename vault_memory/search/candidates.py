@@ -6,12 +6,11 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from vault_memory.index import fact_queries, fts_search, note_queries
+from vault_memory.index import fact_queries, fts_search, note_queries, vectors
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import Row, has_other_names
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, scoring, tokens
 from vault_memory.rules.search.query_features import QueryFeatures
@@ -19,12 +18,9 @@ from vault_memory.rules.search.scoring import WEIGHTS, QueryTerms, TextTerms
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
-    from vault_memory.index import vectors
     from vault_memory.index.vector_cache import Matrices
     from vault_memory.index.vectors import Likeness
     from vault_memory.search.fading_items import FadingItems
-else:
-    vectors = lazy_module("vault_memory.index.vectors")
 
 DIGITS = 6
 """Scores that are equal when rounded to so many digits share a rank"""

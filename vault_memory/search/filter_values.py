@@ -2,18 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from vault_memory.contract import SearchedKind
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.rules.learning import relative_days
-    from vault_memory.rules.paths import globs
-else:
-    globs = lazy_module("vault_memory.rules.paths.globs")
-    relative_days = lazy_module("vault_memory.rules.learning.relative_days")
+from vault_memory.rules.learning import relative_days
+from vault_memory.rules.paths import globs
 
 Day = date | str
 """A day, or a text that names one: `2026-01-31`, `yesterday`, `last week`"""

@@ -1,19 +1,13 @@
 """Orders candidates: by the sum of `rules.search.scoring`, or by one of the plainer modes."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from vault_memory.index.exclusion import among_turns
 from vault_memory.index.query_cache import has_links
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import query_features, scoring
 from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
-
-if TYPE_CHECKING:
-    from vault_memory.search.notes import linked_notes
-else:
-    linked_notes = lazy_module("vault_memory.search.notes.linked_notes")
+from vault_memory.search.notes import linked_notes
 
 RESCORED = 60
 """Of so many of the best chunks the text is read for cues"""

@@ -5,14 +5,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.contract import ItemState
 from vault_memory.index import fts_search, note_queries
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import Filters
 from vault_memory.index.note_queries import ChunkDetails
-from vault_memory.lazy import lazy_module
+from vault_memory.index.stamps import fading_queries
+from vault_memory.rules.context import rule_archive
 from vault_memory.rules.search import tokens
 from vault_memory.rules.search.copies import (
     BEGINNING,
@@ -25,18 +26,10 @@ from vault_memory.rules.search.scoring import ORDINALS
 from vault_memory.search import fusion
 from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
+from vault_memory.search.notes import references
 from vault_memory.search.pending_hits import is_waiting, own_ids
 from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import Answer, Copy, Hit, Why
-
-if TYPE_CHECKING:
-    from vault_memory.index.stamps import fading_queries
-    from vault_memory.rules.context import rule_archive
-    from vault_memory.search.notes import references
-else:
-    references = lazy_module("vault_memory.search.notes.references")
-    fading_queries = lazy_module("vault_memory.index.stamps.fading_queries")
-    rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 MOST_OF_A_NOTE = 2
 """Lines of a note before a line of another one"""

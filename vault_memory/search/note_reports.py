@@ -5,25 +5,17 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.index import note_queries, schema
+from vault_memory.index.inspection import row_counts
+from vault_memory.index.properties import property_values
+from vault_memory.markdown import document, encodings
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import NoteCountsJson, StatsJson
-    from vault_memory.index import note_queries, schema
-    from vault_memory.index.inspection import row_counts
     from vault_memory.index.inspection.row_counts import GroupBy
-    from vault_memory.index.properties import property_values
     from vault_memory.index.store import Index
     from vault_memory.ingest.scan import ScanReport
-    from vault_memory.markdown import document, encodings
     from vault_memory.vault.reader import Note
-else:
-    note_queries = lazy_module("vault_memory.index.note_queries")
-    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
-    schema = lazy_module("vault_memory.index.schema")
-    property_values = lazy_module("vault_memory.index.properties.property_values")
-    document = lazy_module("vault_memory.markdown.document")
-    encodings = lazy_module("vault_memory.markdown.encodings")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,13 @@ from vault_memory.contract import SemanticState
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import NoteUnreadable, UsageError, VaultError, VaultMemoryError
 from vault_memory.index.store import State
+from vault_memory.ingest import pending_index
 from vault_memory.ingest.lifecycle import Indexing
-from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
+from vault_memory.models.embedding import shared_embedders
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.search import vault_layout
+from vault_memory.vault import state_dir
 from vault_memory.vault.locate import locate
 from vault_memory.vault.marker import NAME, Marker, amend_if_writable, read_marker
 from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
@@ -29,18 +32,9 @@ from vault_memory.vault.state_dir import (
 )
 
 if TYPE_CHECKING:
-    from vault_memory.ingest import pending_index
     from vault_memory.ingest.pending_index import PendingIndex
     from vault_memory.models.base import Embedder
-    from vault_memory.models.embedding import shared_embedders
-    from vault_memory.search import vault_layout
     from vault_memory.search.vault_layout import LayoutReport, SettledLayout
-    from vault_memory.vault import state_dir
-else:
-    state_dir = lazy_module("vault_memory.vault.state_dir")
-    vault_layout = lazy_module("vault_memory.search.vault_layout")
-    pending_index = lazy_module("vault_memory.ingest.pending_index")
-    shared_embedders = lazy_module("vault_memory.models.embedding.shared_embedders")
 
 
 logger = Logger(__name__)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries, fts_search
@@ -10,27 +9,24 @@ from vault_memory.index.exclusion import episodes_before, exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.schema import has_stamps
 from vault_memory.index.store import Index
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.conversations import turn
+from vault_memory.rules.facts import fact as facts_fact
 from vault_memory.rules.search import date_expressions, query_features, tokens
-from vault_memory.search import candidates, fusion, hits
+from vault_memory.search import (
+    candidates,
+    composite_ranking,
+    fading_items,
+    fusion,
+    hits,
+    unknown_filters,
+    validity,
+)
 from vault_memory.search.calls import SearchQuery as SearchQuery
 from vault_memory.search.candidates import CandidateRequest, Candidates, VectorArm
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import PendingHits
 from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
-
-if TYPE_CHECKING:
-    from vault_memory.rules.conversations import turn
-    from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.search import composite_ranking, fading_items, unknown_filters, validity
-else:
-    turn = lazy_module("vault_memory.rules.conversations.turn")
-    composite_ranking = lazy_module("vault_memory.search.composite_ranking")
-    fading_items = lazy_module("vault_memory.search.fading_items")
-    unknown_filters = lazy_module("vault_memory.search.unknown_filters")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    validity = lazy_module("vault_memory.search.validity")
 
 COMPOSITE_MODES = frozenset({"recent", "important", "historical", "comprehensive", "general"})
 """Modes that rank the hits of `balanced` again"""

@@ -8,22 +8,15 @@ prompt in any case.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from vault_memory.index import fts_search
-from vault_memory.lazy import lazy_module
-from vault_memory.rules.conversations import statements
+from vault_memory.rules.conversations import request_words, statements
 from vault_memory.rules.conversations.request_words import asks_nothing
 from vault_memory.rules.search import query_features, tokens
 from vault_memory.rules.search.date_expressions import is_date_word
 from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import CandidateRequest, Candidates
 from vault_memory.search.fusion import Ranked
-
-if TYPE_CHECKING:
-    from vault_memory.rules.conversations import request_words
-else:
-    request_words = lazy_module("vault_memory.rules.conversations.request_words")
 
 SHARE = 0.4
 """Of the weight of a sentence's words, a good share"""

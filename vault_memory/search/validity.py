@@ -8,26 +8,21 @@ tell the two apart: the old line has the words of the question as well as the ne
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.index import fact_queries, note_queries
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.fact_queries import FactInNote
 from vault_memory.index.note_queries import ChunkDetails
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.item_text import MARKER, unescaped
 from vault_memory.rules.facts import fact as facts_fact
 from vault_memory.rules.facts.fact import Fact, folded
+from vault_memory.rules.learning import twins
 from vault_memory.rules.search import query_features
 from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search import fusion
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order
 from vault_memory.search.fusion import Ranked
-
-if TYPE_CHECKING:
-    from vault_memory.rules.learning import twins
-else:
-    twins = lazy_module("vault_memory.rules.learning.twins")
 
 STEP = 0.001
 """By how much an ended fact is below the one that holds instead"""

@@ -21,7 +21,7 @@ from vault_memory.contract.requests import (
     SearchCall,
 )
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.search import scope_names
 from vault_memory.service.socket_server import Call
 from vault_memory.service.upkeep.read_barrier import Behind
 
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.edit_answers import EditJson
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import ChangesJson, ScopesJson, StatusJson, VitalsJson
-    from vault_memory.search import scope_names
     from vault_memory.service.service_vault import ServiceVault
-else:
-    scope_names = lazy_module("vault_memory.search.scope_names")
 
 
 class Calls:

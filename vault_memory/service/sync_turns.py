@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.service import backoff
+from vault_memory.sync import connection, pass_options
 from vault_memory.sync.report import Remark
 from vault_memory.sync.status import SyncStatus, as_status, read_status, update_status
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.service import backoff
     from vault_memory.service.backoff import PathBackoff, SyncBackoff
-    from vault_memory.sync import connection, pass_options
     from vault_memory.sync.pass_report import PassReport
-else:
-    backoff = lazy_module("vault_memory.service.backoff")
-    connection = lazy_module("vault_memory.sync.connection")
-    pass_options = lazy_module("vault_memory.sync.pass_options")
 
 
 logger = logging.getLogger(__name__)

@@ -10,26 +10,19 @@ from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
+from vault_memory.sync import connection as sync_connection
+from vault_memory.sync import pass_options, state_db, status
+from vault_memory.sync import report as sync_report
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.sync import connection as sync_connection
-    from vault_memory.sync import pass_options, state_db, status
-    from vault_memory.sync import report as sync_report
     from vault_memory.sync.connection import OpenRemote, SyncConnection
     from vault_memory.sync.pass_options import PassOptions
     from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
-else:
-    sync_connection = lazy_module("vault_memory.sync.connection")
-    sync_report = lazy_module("vault_memory.sync.report")
-    pass_options = lazy_module("vault_memory.sync.pass_options")
-    state_db = lazy_module("vault_memory.sync.state_db")
-    status = lazy_module("vault_memory.sync.status")
 
 PATIENCE_SECONDS = 30.0
 """How long a sync waits for files that settle, and for deletions to be seen a second time"""

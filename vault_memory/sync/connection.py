@@ -14,7 +14,7 @@ from vault_memory.config.s3_settings import is_s3
 from vault_memory.config.sections import RemoteSettings as RemoteConfig
 from vault_memory.database.connection import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.remote import http_transport, remotes
 from vault_memory.remote.remote_errors import (
     AWS_KEYS,
     PreconditionsIgnored,
@@ -45,12 +45,8 @@ from vault_memory.vault.device_id import device_of
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
-    from vault_memory.remote import http_transport, remotes
     from vault_memory.remote.contract import Remote
     from vault_memory.remote.http_transport import Account
-else:
-    http_transport = lazy_module("vault_memory.remote.http_transport")
-    remotes = lazy_module("vault_memory.remote.remotes")
 
 logger = logging.getLogger(__name__)
 

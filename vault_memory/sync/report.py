@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.sync import connection
 
 if TYPE_CHECKING:
-    from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
-else:
-    connection = lazy_module("vault_memory.sync.connection")
 
 COUNTS = (
     "uploaded",

@@ -14,7 +14,8 @@ from vault_memory.config.remote_password import forget_password, keep_password, 
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.remote import login as remote_login
+from vault_memory.remote import remotes
 from vault_memory.remote.contract import Capabilities, Remote
 from vault_memory.remote.remote_errors import (
     RemoteChanged,
@@ -39,13 +40,8 @@ from vault_memory.sync.sync_errors import NotTwoWay
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import RemoteTestJson
-    from vault_memory.remote import login as remote_login
-    from vault_memory.remote import remotes
     from vault_memory.remote.login import Granted
     from vault_memory.sync.calls import SyncCalls
-else:
-    remote_login = lazy_module("vault_memory.remote.login")
-    remotes = lazy_module("vault_memory.remote.remotes")
 
 TABLE = "remote"
 PATIENCE_SECONDS = 5.0

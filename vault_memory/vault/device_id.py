@@ -9,14 +9,8 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.config import state_file
-else:
-    state_file = lazy_module("vault_memory.config.state_file")
+from vault_memory.config import state_file
 
 FILE = "device"
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")

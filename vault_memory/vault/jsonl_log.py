@@ -8,16 +8,11 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.fs import RealFiles
-
-if TYPE_CHECKING:
-    from vault_memory.vault.write import attempt
-else:
-    attempt = lazy_module("vault_memory.vault.write.attempt")
+from vault_memory.vault.write import attempt
 
 Record = Mapping[str, object]
 

@@ -13,20 +13,15 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultUnreachable
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import splitter
 from vault_memory.markdown.letters import without_case
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.listing import SUFFIXES, Listing, Stat, walk
 from vault_memory.vault.marker import NAME, Marker, ensure_marker, read_marker
 from vault_memory.vault.safe_open import open_beneath
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import splitter
-else:
-    splitter = lazy_module("vault_memory.markdown.chunking.splitter")
 
 LARGEST_PARSED = 1 << 20
 """In bytes, without long runs of letters: a larger note is listed and not read"""

@@ -5,18 +5,13 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory import places
+from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, VaultUnreachable
-from vault_memory.lazy import lazy_module
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, new_id, read_marker
-
-if TYPE_CHECKING:
-    from vault_memory.config import state_file
-else:
-    state_file = lazy_module("vault_memory.config.state_file")
 
 PLACES = "places"
 """Folder with a file for each folder that was a vault: the vaults' ids, named by the path's hash"""

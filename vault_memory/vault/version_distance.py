@@ -7,14 +7,9 @@ save must be merged on top of the version that it had loaded, and is no deletion
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.merging import similarity
 
 # `typing` has the same name, but takes time to load.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging import similarity
-else:
-    similarity = lazy_module("vault_memory.markdown.merging.similarity")
 
 MOST_PAIRS = 400
 """Removed lines times added lines, up to which edited lines are looked for"""

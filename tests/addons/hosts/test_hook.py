@@ -88,10 +88,10 @@ def output_for(outside: Outside, host: str, said: object, *options: str, **envir
 
 
 def turns(outside: Outside) -> list[dict[str, Any]]:
+    """The recorded turns, without the one that a process is writing at this moment."""
     files = sorted(outside.vault.rglob("transcripts/*.jsonl"))
-    return [
-        json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()
-    ]
+    lines = [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
 
 @pytest.fixture

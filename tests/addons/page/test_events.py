@@ -455,8 +455,7 @@ def test_a_server_with_twelve_open_pages_ends_at_once(outside: Outside, has_daem
 
         assert all(tab.is_over.wait(120) for tab in tabs)
     print(f"ended after {seconds:.2f} s")
-    # uvicorn itself would wait ten seconds for the streams.
-    assert seconds < 4
+    assert seconds < 9, "uvicorn itself would wait ten seconds for the streams"
 
 
 # ---- the parts ---------------------------------------------------------------------------

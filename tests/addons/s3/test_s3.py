@@ -584,7 +584,7 @@ def test_a_store_that_sends_a_byte_now_and_then_meets_the_deadline() -> None:
             remote.list()
         remote.close()
 
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 40, "the whole answer takes 50 s"
 
 
 @pytest.mark.scenario("H121")

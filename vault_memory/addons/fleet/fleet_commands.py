@@ -10,30 +10,23 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory import config as configuration
+from vault_memory.addons.fleet import fleet_calls, fleet_config, fleet_forget
+from vault_memory.addons.fleet.serving import fleet_server
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import CannotAsk, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.http import listen
 
 if TYPE_CHECKING:
-    from vault_memory.addons.fleet import fleet_calls, fleet_config, fleet_forget
     from vault_memory.addons.fleet.fleet_config import FleetConfig
     from vault_memory.addons.fleet.fleet_forget import FleetForgotten
     from vault_memory.addons.fleet.ledger.ledger import Ledger
-    from vault_memory.addons.fleet.serving import fleet_server
     from vault_memory.contract.fleet_answers import (
         FleetDrainedJson,
         FleetExportedJson,
         FleetMadeJson,
         FleetStatusJson,
     )
-    from vault_memory.http import listen
-else:
-    fleet_calls = lazy_module("vault_memory.addons.fleet.fleet_calls")
-    fleet_config = lazy_module("vault_memory.addons.fleet.fleet_config")
-    fleet_forget = lazy_module("vault_memory.addons.fleet.fleet_forget")
-    fleet_server = lazy_module("vault_memory.addons.fleet.serving.fleet_server")
-    listen = lazy_module("vault_memory.http.listen")
 
 ACTIONS = ("init", "add", "token", "host", "status", "drain", "export", "forget")
 NAMED = ("add", "token", "drain", "export", "forget")

@@ -5,9 +5,9 @@ import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vault_memory import places
+from vault_memory.addons.fleet.ledger import local, postgres, postgres_connections
 from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config import remote_problems
@@ -15,18 +15,9 @@ from vault_memory.config.s3_settings import is_s3
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.lazy import lazy_module
 from vault_memory.remote import remotes
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.watch import mounts
-
-if TYPE_CHECKING:
-    from vault_memory.addons.fleet.ledger import local, postgres, postgres_connections
-else:
-    local = lazy_module("vault_memory.addons.fleet.ledger.local")
-    # Only a fleet has psycopg.
-    postgres = lazy_module("vault_memory.addons.fleet.ledger.postgres")
-    postgres_connections = lazy_module("vault_memory.addons.fleet.ledger.postgres_connections")
 
 SCRATCHES = "fleet"
 """The folder of all scratches, in the folder of all states"""

@@ -7,14 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from vault_memory import places
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import state_dir
 
 # `typing` has the same name, but takes time to load.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vault_memory.vault import state_dir
-else:
-    state_dir = lazy_module("vault_memory.vault.state_dir")
 
 LARGEST_LOG = 64 << 10
 """Bytes. A larger log replaces the previous one, and a new log begins."""

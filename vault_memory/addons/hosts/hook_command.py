@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.hosts import programs
+from vault_memory.addons.hosts import error_log, hook_events, programs, projects, recording
 from vault_memory.addons.hosts.hook_payload import Event, read_event, time_of
 from vault_memory.addons.hosts.host import Host
+from vault_memory.api import vault_memory
 from vault_memory.command_line import (
     DAEMON_SECONDS,
     HOOK_FLAGS,
@@ -28,35 +29,20 @@ from vault_memory.command_line import (
     NotPlain,
     parse,
 )
+from vault_memory.conversations import sessions
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import checkpoint
+from vault_memory.rules.paths import scopes as paths_caller
+from vault_memory.vault import locate, marker, state_dir
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from vault_memory.addons.hosts import error_log, hook_events, projects, recording
     from vault_memory.addons.hosts.hook_events import EventContext
     from vault_memory.addons.hosts.recording import EventTurn
-    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.conversations import sessions
-    from vault_memory.learning import checkpoint
-    from vault_memory.rules.paths import scopes as paths_caller
     from vault_memory.rules.paths.scopes import Caller
-    from vault_memory.vault import locate, marker, state_dir
     from vault_memory.vault.state_dir import StateFolder
-else:
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
-    checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    sessions = lazy_module("vault_memory.conversations.sessions")
-    error_log = lazy_module("vault_memory.addons.hosts.error_log")
-    hook_events = lazy_module("vault_memory.addons.hosts.hook_events")
-    projects = lazy_module("vault_memory.addons.hosts.projects")
-    recording = lazy_module("vault_memory.addons.hosts.recording")
-    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
-    locate = lazy_module("vault_memory.vault.locate")
-    marker = lazy_module("vault_memory.vault.marker")
-    state_dir = lazy_module("vault_memory.vault.state_dir")
 
 WAIT_SECONDS = 2.0
 """How long a hook waits for the process that goes on without it. At the end of a conversation hosts

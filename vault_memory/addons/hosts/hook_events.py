@@ -6,21 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.addons.hosts.hook_payload import Event
 from vault_memory.addons.hosts.host import Host
-from vault_memory.lazy import lazy_module
+from vault_memory.api import query_or_local
+from vault_memory.rules.context import assemble
+from vault_memory.search import scope_names
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from vault_memory.api import query_or_local
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.answers import ContextBlockJson
-    from vault_memory.rules.context import assemble
     from vault_memory.rules.paths.scopes import Caller
-    from vault_memory.search import scope_names
-else:
-    query_or_local = lazy_module("vault_memory.api.query_or_local")
-    assemble = lazy_module("vault_memory.rules.context.assemble")
-    scope_names = lazy_module("vault_memory.search.scope_names")
 
 MOST_CHARACTERS = 10_000
 """Of an answer, as hosts count them; a longer one they put aside"""

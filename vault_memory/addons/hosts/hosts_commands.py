@@ -10,37 +10,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.addons.hosts import programs
+from vault_memory.addons.hosts import (
+    hook_command,
+    host_checks,
+    install_plan,
+    installer,
+    owner_naming,
+    programs,
+    projects,
+)
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.mcp import tools as mcp_tools
 from vault_memory.rules.paths.scopes import Caller
+from vault_memory.search import scope_names
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import (
-        hook_command,
-        host_checks,
-        install_plan,
-        installer,
-        owner_naming,
-        projects,
-    )
     from vault_memory.addons.hosts.host import Host
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.addons.hosts.installer import FileChange
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
-    from vault_memory.mcp import tools as mcp_tools
-    from vault_memory.search import scope_names
-else:
-    owner_naming = lazy_module("vault_memory.addons.hosts.owner_naming")
-    scope_names = lazy_module("vault_memory.search.scope_names")
-    host_checks = lazy_module("vault_memory.addons.hosts.host_checks")
-    projects = lazy_module("vault_memory.addons.hosts.projects")
-    mcp_tools = lazy_module("vault_memory.mcp.tools")
-    hook_command = lazy_module("vault_memory.addons.hosts.hook_command")
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
-    installer = lazy_module("vault_memory.addons.hosts.installer")
 
 HOOK_HELP = """\
 Answer one event of HOST ({hosts}), read as JSON from standard input.

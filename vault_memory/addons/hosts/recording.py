@@ -11,31 +11,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.addons.hosts import host_transcripts
 from vault_memory.addons.hosts.hook_payload import Event
-from vault_memory.lazy import lazy_module
+from vault_memory.config import state_file
+from vault_memory.conversations import calls as conversation_calls
+from vault_memory.conversations import drop_folder
+from vault_memory.edits import edit_errors
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.learning.policy import secret_signs
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from vault_memory.addons.hosts import host_transcripts
     from vault_memory.addons.hosts.hook_events import EventContext
     from vault_memory.addons.hosts.host_transcripts import Reply
-    from vault_memory.config import state_file
-    from vault_memory.conversations import calls as conversation_calls
-    from vault_memory.conversations import drop_folder
-    from vault_memory.edits import edit_errors
-    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.rules.paths.scopes import Caller
-else:
-    state_file = lazy_module("vault_memory.config.state_file")
-    conversation_calls = lazy_module("vault_memory.conversations.calls")
-    drop_folder = lazy_module("vault_memory.conversations.drop_folder")
-    edit_errors = lazy_module("vault_memory.edits.edit_errors")
-    host_transcripts = lazy_module("vault_memory.addons.hosts.host_transcripts")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 PERSON, BOT = "user", "assistant"
 MOST_BYTES = 3 << 20

@@ -7,36 +7,27 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
+from vault_memory.addons.page import (
+    browser_sessions,
+    events,
+    page_address,
+    page_app,
+    running,
+    shared_answers,
+)
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.http import listen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vault_memory.addons.page import (
-        browser_sessions,
-        events,
-        page_address,
-        page_app,
-        running,
-        shared_answers,
-    )
     from vault_memory.addons.page.browser_sessions import Rights
     from vault_memory.addons.page.page_address import PageAddress
     from vault_memory.addons.page.running import RunningPage
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SignedOutJson, WebLinkJson
-    from vault_memory.http import listen
-else:
-    shared_answers = lazy_module("vault_memory.addons.page.shared_answers")
-    listen = lazy_module("vault_memory.http.listen")
-    events = lazy_module("vault_memory.addons.page.events")
-    page_address = lazy_module("vault_memory.addons.page.page_address")
-    page_app = lazy_module("vault_memory.addons.page.page_app")
-    running = lazy_module("vault_memory.addons.page.running")
-    browser_sessions = lazy_module("vault_memory.addons.page.browser_sessions")
 
 LOOPBACK = "127.0.0.1"
 

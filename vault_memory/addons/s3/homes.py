@@ -3,19 +3,15 @@
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.s3 import s3_client, s3_remote
 from vault_memory.addons.s3.s3_address import s3_address
 from vault_memory.errors import ConfigError
-from vault_memory.lazy import lazy_module
 from vault_memory.remote.http_transport import Account
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
-    from vault_memory.addons.s3 import s3_client, s3_remote
     from vault_memory.addons.s3.s3_remote import S3
-else:
-    s3_client = lazy_module("vault_memory.addons.s3.s3_client")
-    s3_remote = lazy_module("vault_memory.addons.s3.s3_remote")
 
 
 def open_home(

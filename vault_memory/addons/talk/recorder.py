@@ -16,21 +16,15 @@ from typing import TYPE_CHECKING, Literal
 from vault_memory.config import state_file
 from vault_memory.config.server_sections import EMOJI_VARIANT, talk_problems
 from vault_memory.config.server_sections import TalkSettings as Settings
+from vault_memory.edits import people
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.forgetting import retract_turn
+from vault_memory.index import index_erase
+from vault_memory.rules.conversations import turn as conversations_turn
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.edits import people
-    from vault_memory.forgetting import retract_turn
-    from vault_memory.index import index_erase
-    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-else:
-    people = lazy_module("vault_memory.edits.people")
-    retract_turn = lazy_module("vault_memory.forgetting.retract_turn")
-    index_erase = lazy_module("vault_memory.index.index_erase")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
 
 logger = logging.getLogger(__name__)
 

@@ -5,18 +5,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.transfer import exporter, importer
 from vault_memory.edits.calls import EditCalls
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
-    from vault_memory.addons.transfer import exporter, importer
     from vault_memory.addons.transfer.exporter import ExportReport
     from vault_memory.addons.transfer.import_report import ImportReport
-else:
-    exporter = lazy_module("vault_memory.addons.transfer.exporter")
-    importer = lazy_module("vault_memory.addons.transfer.importer")
 
 
 @checked_calls

@@ -14,32 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.addons.transfer.import_report import Skipped
 from vault_memory.errors import UsageError, VaultError
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import document, note_items
+from vault_memory.models.llm import policy_tables
+from vault_memory.rules.conversations import turn as conversations_turn
+from vault_memory.rules.edits import audit_reader
+from vault_memory.rules.facts import fact as facts_fact
+from vault_memory.rules.learning.policy import secret_signs
 from vault_memory.vault.jsonl_log import read_records
 from vault_memory.vault.reader import LARGEST_STORED
 from vault_memory.vault.write.create import open_by_name, write_copy
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.markdown import document, note_items
     from vault_memory.markdown.document import Section
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.conversations import turn as conversations_turn
-    from vault_memory.rules.edits import audit_reader
     from vault_memory.rules.edits.audit_record import Proposal
-    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.learning.policy import secret_signs
     from vault_memory.rules.paths.layout import Place
     from vault_memory.vault.listing import Listing
-else:
-    document = lazy_module("vault_memory.markdown.document")
-    note_items = lazy_module("vault_memory.markdown.note_items")
-    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
-    audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
-    facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
 
 VAULT_FOLDER = "vault"
 """Folder of an export for the files of the vault"""

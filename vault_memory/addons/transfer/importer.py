@@ -6,40 +6,30 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.transfer import persona as transfer_persona
+from vault_memory.addons.transfer import workspace
 from vault_memory.addons.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.addons.transfer.istota import ImportedText, IstotaMemory, read_istota
+from vault_memory.edits import commands
 from vault_memory.edits.calls import aware as moment
+from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.facts import entity_info
+from vault_memory.learning import note_lines
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.facts import fact_page
+from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.filenames import inside
 
 if TYPE_CHECKING:
-    from vault_memory.addons.transfer import persona as transfer_persona
-    from vault_memory.addons.transfer import workspace
-    from vault_memory.edits import commands
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.plans import fact_edits
-    from vault_memory.facts import entity_info
-    from vault_memory.learning import note_lines
     from vault_memory.markdown.document import SectionedDoc
-    from vault_memory.rules.facts import fact_page
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
-else:
-    commands = lazy_module("vault_memory.edits.commands")
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
-    entity_info = lazy_module("vault_memory.facts.entity_info")
-    note_lines = lazy_module("vault_memory.learning.note_lines")
-    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
-    transfer_persona = lazy_module("vault_memory.addons.transfer.persona")
-    workspace = lazy_module("vault_memory.addons.transfer.workspace")
 
 HEADING = "Imported"
 UNDATED_NOTE = "imported.md"

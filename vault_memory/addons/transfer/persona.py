@@ -8,19 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.transfer.import_report import ImportReport, ImportRequest
-from vault_memory.lazy import lazy_module
+from vault_memory.edits import commands
+from vault_memory.edits.plans import move_sections
 from vault_memory.markdown.document import parse_main
+from vault_memory.rules.paths import scope_notes
 
 if TYPE_CHECKING:
-    from vault_memory.edits import commands
     from vault_memory.edits.calls import EditCalls
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.plans import move_sections
-    from vault_memory.rules.paths import scope_notes
-else:
-    commands = lazy_module("vault_memory.edits.commands")
-    move_sections = lazy_module("vault_memory.edits.plans.move_sections")
-    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 """The beginning of the heading of such a summary"""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vault_memory.addons.transfer.exporter import LARGEST_LOG
 from vault_memory.addons.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.errors import UsageError, VaultError
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.merging import three_way
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import KINDS
 from vault_memory.vault.reader import LARGEST_STORED, Folder
@@ -20,9 +20,6 @@ from vault_memory.vault.write.create import add_file
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.markdown.merging import three_way
-else:
-    three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
 IMPORTED_KINDS = frozenset(KINDS) - {"inbox", "audit", "ledger"}
 """Kinds of files to import; audit logs, ledgers and proposals belong to the other vault"""

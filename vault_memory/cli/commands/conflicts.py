@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import json_contract
 from vault_memory.cli.options import Context, NamedScopes, common, dry_run, grouped, scoped
 from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import as_json
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.reports import ThrownNote
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 NEEDS_A_PERSON = 5
 LONGEST_EXCERPT = 60

@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vault_memory.admin import init_vault
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import styled
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.admin import init_vault
     from vault_memory.contract.setup_answers import DemoJson
-else:
-    init_vault = lazy_module("vault_memory.admin.init_vault")
 
 QUESTION = "where does Mira keep the spare key of the lighthouse?"
 QUESTION_BY_MEANING = "which food would make somebody ill?"

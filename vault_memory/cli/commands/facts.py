@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vault_memory.api import facts_json
 from vault_memory.cli import remarks
 from vault_memory.cli.options import (
     Context,
@@ -22,21 +23,15 @@ from vault_memory.cli.options import (
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.root import CommandGroup
 from vault_memory.cli.terminal import styled
+from vault_memory.cli.views import fact_tables
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.facts import relevance
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli.views import fact_tables
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
-    from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
-else:
-    fact_tables = lazy_module("vault_memory.cli.views.fact_tables")
-    relevance = lazy_module("vault_memory.rules.facts.relevance")
-    facts_json = lazy_module("vault_memory.api.facts_json")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

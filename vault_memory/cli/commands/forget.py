@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import json_contract
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.errors import CannotAsk
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.forgetting.forget_text import Forgotten
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @click.command()

@@ -4,27 +4,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import checks, json_contract
 from vault_memory.cli import edit_rendering
+from vault_memory.cli.commands.everyday import inbox_review
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
+from vault_memory.cli.views import records as record_views
 from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.edits import inbox_page
 
 if TYPE_CHECKING:
-    from vault_memory.api import checks, json_contract
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli.commands.everyday import inbox_review
-    from vault_memory.cli.views import records as record_views
-    from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal, Record
-else:
-    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
-    record_views = lazy_module("vault_memory.cli.views.records")
-    checks = lazy_module("vault_memory.api.checks")
-    json_contract = lazy_module("vault_memory.api.json_contract")
-    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
 
 @click.command()

@@ -7,17 +7,14 @@ import click
 
 from vault_memory.api.checks import some
 from vault_memory.cli import search_text
+from vault_memory.cli.commands.everyday import inbox_review
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.contract import as_json
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.search.note_reports import IndexReport
-else:
-    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
 
 
 @click.command()

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.admin import init_vault, layout_setup, owner
+from vault_memory.api import status_report
 from vault_memory.cli import layout_choice
+from vault_memory.cli.completion import script_install
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common, displayed_path, grouped
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import marker as vault_marker
 
 if TYPE_CHECKING:
-    from vault_memory.admin import init_vault, layout_setup, owner
     from vault_memory.admin.config_change import ConfigChange
-    from vault_memory.api import status_report
-    from vault_memory.cli.completion import script_install
     from vault_memory.contract.setup_answers import (
         CompletionJson,
         InitJson,
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths.layout_survey import LayoutProposal
     from vault_memory.search.open_vault import OpenVault
     from vault_memory.search.vault_layout import LayoutReport
-    from vault_memory.vault import marker as vault_marker
-else:
-    status_report = lazy_module("vault_memory.api.status_report")
-    layout_setup = lazy_module("vault_memory.admin.layout_setup")
-    init_vault = lazy_module("vault_memory.admin.init_vault")
-    owner = lazy_module("vault_memory.admin.owner")
-    vault_marker = lazy_module("vault_memory.vault.marker")
-    script_install = lazy_module("vault_memory.cli.completion.script_install")
 
 
 @dataclass(frozen=True, slots=True)

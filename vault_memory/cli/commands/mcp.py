@@ -1,21 +1,14 @@
 """`mcp`: the memory of one person as MCP tools, for a program that starts this command."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli import quick_start
 from vault_memory.cli.options import Context, common, new_name, private, scope_option
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.mcp import stdio
-    from vault_memory.rules.paths import scopes as paths_caller
-else:
-    stdio = lazy_module("vault_memory.mcp.stdio")
-    paths_caller = lazy_module("vault_memory.rules.paths.scopes")
+from vault_memory.mcp import stdio
+from vault_memory.rules.paths import scopes as paths_caller
 
 
 @click.command()

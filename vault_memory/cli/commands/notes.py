@@ -5,21 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import json_contract
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.terminal import styled
+from vault_memory.cli.views import tables
 from vault_memory.contract import as_json
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
-    from vault_memory.cli.views import tables
     from vault_memory.contract.source_answers import SourceJson, SourceTurnJson, SpokenJson
     from vault_memory.search.notes.note_lookup import NoteLinks
-else:
-    tables = lazy_module("vault_memory.cli.views.tables")
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 HEADERS = ("NOTE", "KIND", "SCOPE")

@@ -17,18 +17,14 @@ from vault_memory.cli.options import (
 )
 from vault_memory.contract import as_json
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.learning.policy import feedback as policy_feedback
+from vault_memory.rules.learning import write_policy
 
 if TYPE_CHECKING:
     from vault_memory.contract import Origin, RecordMode, Role
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.reports import Ended
-    from vault_memory.learning.policy import feedback as policy_feedback
     from vault_memory.learning.policy.held_calls import Verdict
-    from vault_memory.rules.learning import write_policy
-else:
-    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
-    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,26 +8,19 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from vault_memory.cli import daemon_or_local
+from vault_memory.cli.commands import status
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
+from vault_memory.config import remote_password
 from vault_memory.errors import CannotAsk, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.sync import connection, setup
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import daemon_or_local
-    from vault_memory.cli.commands import status
-    from vault_memory.config import remote_password
     from vault_memory.config.sections import RemoteSettings
     from vault_memory.contract.setup_answers import RemoteRemovedJson
-    from vault_memory.sync import connection, setup
     from vault_memory.sync.setup import RemoteTest
-else:
-    status = lazy_module("vault_memory.cli.commands.status")
-    remote_password = lazy_module("vault_memory.config.remote_password")
-    daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
-    connection = lazy_module("vault_memory.sync.connection")
-    setup = lazy_module("vault_memory.sync.setup")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,25 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vault_memory.addons import table
+from vault_memory.cli import embedding_progress
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import escaped
-from vault_memory.lazy import lazy_module
+from vault_memory.cli.views import screen
+from vault_memory.service import daemon as daemon_process
+from vault_memory.service import service_vault
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import embedding_progress
-    from vault_memory.cli.views import screen
     from vault_memory.edits.conflict_copy import ResolvedConflict
-    from vault_memory.service import daemon as daemon_process
-    from vault_memory.service import service_vault
     from vault_memory.service.daemon import Daemon
     from vault_memory.service.upkeep.note_indexer import PathChange
-else:
-    embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
-    screen = lazy_module("vault_memory.cli.views.screen")
-    daemon_process = lazy_module("vault_memory.service.daemon")
-    service_vault = lazy_module("vault_memory.service.service_vault")
 
 
 @click.command()

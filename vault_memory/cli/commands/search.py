@@ -8,17 +8,13 @@ from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_search
 from vault_memory.cli.options import Context, NamedScopes, common, named_scopes, private, scoped
 from vault_memory.cli.remarks import print_freshness, print_unknown_scopes, print_unsearched
+from vault_memory.cli.views import hit_blocks
 from vault_memory.contract import MOST_HITS
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.search import filter_values
 
 if TYPE_CHECKING:
-    from vault_memory.cli.views import hit_blocks
-    from vault_memory.search import filter_values
     from vault_memory.search.calls import SearchOptions
-else:
-    filter_values = lazy_module("vault_memory.search.filter_values")
-    hit_blocks = lazy_module("vault_memory.cli.views.hit_blocks")
 
 
 def _not_empty(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -11,36 +11,26 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
+from vault_memory.api import vault_service
 from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
+from vault_memory.edits import people
 from vault_memory.errors import ConfigError, NoVault, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.http import application, listen
+from vault_memory.http import tokens as http_tokens
+from vault_memory.mcp import streamable_http
+from vault_memory.rules.paths import scopes
+from vault_memory.vault import marker
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from vault_memory.api import vault_service
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
-    from vault_memory.edits import people
-    from vault_memory.http import application, listen
-    from vault_memory.http import tokens as http_tokens
     from vault_memory.http.tokens import Tokens
-    from vault_memory.mcp import streamable_http
-    from vault_memory.rules.paths import scopes
     from vault_memory.rules.paths.scopes import Caller
-    from vault_memory.vault import marker
-else:
-    vault_service = lazy_module("vault_memory.api.vault_service")
-    people = lazy_module("vault_memory.edits.people")
-    application = lazy_module("vault_memory.http.application")
-    listen = lazy_module("vault_memory.http.listen")
-    http_tokens = lazy_module("vault_memory.http.tokens")
-    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
-    scopes = lazy_module("vault_memory.rules.paths.scopes")
-    marker = lazy_module("vault_memory.vault.marker")
 
 
 class NobodyMayAsk(ConfigError):

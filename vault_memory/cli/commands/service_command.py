@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
+from vault_memory.admin import service_units
+from vault_memory.cli.commands.many import host_command, host_service
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import UsageError, VaultUnreachable
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import locate
+from vault_memory.vault import marker as vault_marker
 
 if TYPE_CHECKING:
-    from vault_memory.admin import service_units
     from vault_memory.admin.service_units import Installed, Kind, UnitPlace
-    from vault_memory.cli.commands.many import host_command, host_service
     from vault_memory.cli.commands.many.host_service import Service
     from vault_memory.contract.setup_answers import ServiceUnitJson
-    from vault_memory.vault import locate
-    from vault_memory.vault import marker as vault_marker
-else:
-    service_units = lazy_module("vault_memory.admin.service_units")
-    host_command = lazy_module("vault_memory.cli.commands.many.host_command")
-    host_service = lazy_module("vault_memory.cli.commands.many.host_service")
-    locate = lazy_module("vault_memory.vault.locate")
-    vault_marker = lazy_module("vault_memory.vault.marker")
 
 
 NAME = "vault-memory"

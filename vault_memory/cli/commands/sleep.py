@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import json_contract
+from vault_memory.cli.commands.everyday import inbox_review
 from vault_memory.cli.options import (
     Context,
     NamedScopes,
@@ -19,15 +21,9 @@ from vault_memory.cli.options import (
     scoped,
 )
 from vault_memory.errors import CannotAsk, UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
-    from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.contract import Source
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
-    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
 
 TRY_LATER = 75
 EXIT_CODES = {"pending": TRY_LATER, "refused": 1}

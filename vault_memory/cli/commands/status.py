@@ -7,34 +7,22 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from vault_memory.addons import table
+from vault_memory.api import daemon_client, query_or_local, vault_memory
+from vault_memory.api import doctor as doctor_checks
+from vault_memory.cli import daemon_or_local
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
+from vault_memory.cli.views import check_lines, status_words
+from vault_memory.config import sections
 from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError
-from vault_memory.lazy import lazy_module
+from vault_memory.search import open_vault
+from vault_memory.service import host_folder
 
 if TYPE_CHECKING:
-    from vault_memory.api import daemon_client, query_or_local, vault_memory
-    from vault_memory.api import doctor as doctor_checks
-    from vault_memory.cli import daemon_or_local
-    from vault_memory.cli.views import check_lines, status_words
-    from vault_memory.config import sections
     from vault_memory.contract.status_answers import StatusJson, WatcherJson
     from vault_memory.edits.reports import Check
-    from vault_memory.search import open_vault
-    from vault_memory.service import host_folder
     from vault_memory.service.host_folder import HostPlace
-else:
-    doctor_checks = lazy_module("vault_memory.api.doctor")
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
-    sections = lazy_module("vault_memory.config.sections")
-    open_vault = lazy_module("vault_memory.search.open_vault")
-    check_lines = lazy_module("vault_memory.cli.views.check_lines")
-    status_words = lazy_module("vault_memory.cli.views.status_words")
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
-    daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
-    query_or_local = lazy_module("vault_memory.api.query_or_local")
-    host_folder = lazy_module("vault_memory.service.host_folder")
 
 
 @click.command()

@@ -8,29 +8,20 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from vault_memory.api import daemon_client, json_contract
 from vault_memory.cli.options import Context, common, dry_run, grouped
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.service import sync_turns, turn_lane
+from vault_memory.sync import connection
+from vault_memory.sync.plan import safety_limits
+from vault_memory.vault.watch import watcher as watch_watcher
 
 if TYPE_CHECKING:
-    from vault_memory.api import daemon_client, json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.service import sync_turns, turn_lane
-    from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
-    from vault_memory.sync.plan import safety_limits
     from vault_memory.sync.report import Remark, SyncReport
-    from vault_memory.vault.watch import watcher as watch_watcher
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
-    sync_turns = lazy_module("vault_memory.service.sync_turns")
-    turn_lane = lazy_module("vault_memory.service.turn_lane")
-    connection = lazy_module("vault_memory.sync.connection")
-    safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
-    watch_watcher = lazy_module("vault_memory.vault.watch.watcher")
 
 NEEDS_A_PERSON = 5
 LATER = 75

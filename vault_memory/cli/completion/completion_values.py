@@ -8,26 +8,16 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory import places
 from vault_memory.addons import table
+from vault_memory.conversations import calls as conversation_calls
 from vault_memory.errors import NoVault
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.conversations import calls as conversation_calls
-    from vault_memory.index.inspection import completion_rows
-    from vault_memory.rules.paths import layout
-    from vault_memory.search import results
-    from vault_memory.vault import locate, marker
-else:
-    conversation_calls = lazy_module("vault_memory.conversations.calls")
-    completion_rows = lazy_module("vault_memory.index.inspection.completion_rows")
-    layout = lazy_module("vault_memory.rules.paths.layout")
-    locate = lazy_module("vault_memory.vault.locate")
-    marker = lazy_module("vault_memory.vault.marker")
-    results = lazy_module("vault_memory.search.results")
+from vault_memory.index.inspection import completion_rows
+from vault_memory.rules.paths import layout
+from vault_memory.search import results
+from vault_memory.vault import locate, marker
 
 MOST = 500
 """A longer list at a Tab key would not be read"""

@@ -8,34 +8,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import DatabaseError
+from vault_memory.edits import audit_log, notifier, record_cache
+from vault_memory.edits import editor as edits_editor
+from vault_memory.edits.audit import scope_filter
 from vault_memory.errors import VaultError
-from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
+from vault_memory.markdown import document
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
+from vault_memory.search import note_reports
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
-    from vault_memory.edits import audit_log, notifier, record_cache
-    from vault_memory.edits import editor as edits_editor
-    from vault_memory.edits.audit import scope_filter
     from vault_memory.edits.audit.scope_filter import ScopeFilter
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
     from vault_memory.edits.record_cache import RecordCache
     from vault_memory.edits.versions import NoteVersion
-    from vault_memory.markdown import document
     from vault_memory.rules.edits.audit_record import Proposal, Record
-    from vault_memory.search import note_reports
     from vault_memory.search.note_reports import NoteText
-else:
-    audit_log = lazy_module("vault_memory.edits.audit_log")
-    edits_editor = lazy_module("vault_memory.edits.editor")
-    notifier = lazy_module("vault_memory.edits.notifier")
-    record_cache = lazy_module("vault_memory.edits.record_cache")
-    scope_filter = lazy_module("vault_memory.edits.audit.scope_filter")
-    document = lazy_module("vault_memory.markdown.document")
-    note_reports = lazy_module("vault_memory.search.note_reports")
 
 logger = Logger(__name__)
 

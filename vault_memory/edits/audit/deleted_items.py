@@ -8,9 +8,9 @@ from typing import Generic, NamedTuple, TypeVar
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.record_cache import note_of
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import items_of
+from vault_memory.models.llm import phrase_tables
 from vault_memory.rules.edits.ownership import Key, replay
 from vault_memory.rules.facts.fact import folded
 from vault_memory.rules.learning.deleted_statements import DeletedStatements
@@ -18,12 +18,6 @@ from vault_memory.rules.learning.episodes import sentences_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder
-
-TYPE_CHECKING = False  # as in `typing`, which takes time to load
-if TYPE_CHECKING:
-    from vault_memory.models.llm import phrase_tables
-else:
-    phrase_tables = lazy_module("vault_memory.models.llm.phrase_tables")
 
 FACTS, EPISODE = "facts", "episode"
 

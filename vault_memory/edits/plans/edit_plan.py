@@ -7,7 +7,7 @@ time, so the record always shows what was done.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from vault_memory.edits.commands import (
     FORGET,
@@ -28,6 +28,15 @@ from vault_memory.edits.commands import (
     SaveText,
     UndoRecord,
 )
+from vault_memory.edits.plans import (
+    edit_text,
+    fact_edits,
+    merge_copy,
+    move_sections,
+    restore_lines,
+    save_text,
+    undo_record,
+)
 from vault_memory.edits.plans.plan import (
     EditPlan,
     PlanInputs,
@@ -35,9 +44,10 @@ from vault_memory.edits.plans.plan import (
     any_applied,
     apply_by_policy,
 )
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.conflicts import open_questions
+from vault_memory.rules.edits import rebase, stale_proposal
 from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
     Proposal,
@@ -57,30 +67,6 @@ from vault_memory.rules.edits.ops import (
 )
 from vault_memory.rules.edits.ownership import DELETED, replay
 from vault_memory.rules.edits.skipped_duplicates import skipped_op
-
-if TYPE_CHECKING:
-    from vault_memory.edits.plans import (
-        edit_text,
-        fact_edits,
-        merge_copy,
-        move_sections,
-        restore_lines,
-        save_text,
-        undo_record,
-    )
-    from vault_memory.rules.conflicts import open_questions
-    from vault_memory.rules.edits import rebase, stale_proposal
-else:
-    edit_text = lazy_module("vault_memory.edits.plans.edit_text")
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
-    merge_copy = lazy_module("vault_memory.edits.plans.merge_copy")
-    move_sections = lazy_module("vault_memory.edits.plans.move_sections")
-    restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
-    save_text = lazy_module("vault_memory.edits.plans.save_text")
-    undo_record = lazy_module("vault_memory.edits.plans.undo_record")
-    open_questions = lazy_module("vault_memory.rules.conflicts.open_questions")
-    rebase = lazy_module("vault_memory.rules.edits.rebase")
-    stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
 
 def plan_command(

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits.commands import EditCommand
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised_text, parse_item
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.edits import policy
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
@@ -33,9 +33,6 @@ from vault_memory.vault.snapshots import revision_of
 
 if TYPE_CHECKING:
     from vault_memory.edits.audit.deleted_items import FindDeleted
-    from vault_memory.rules.edits import policy
-else:
-    policy = lazy_module("vault_memory.rules.edits.policy")
 
 
 KeptOut = Callable[[str, Iterable[str]], str]

@@ -5,23 +5,17 @@ since is merged with it. Where both changed the same lines, nothing is written a
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import EditCommand, SaveText
 from vault_memory.edits.edit_errors import NoteExists, NoteGone, NotSavable, SaveConflict
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.plans.plan import EditPlan
-from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
+from vault_memory.markdown.merging import three_way
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.edits.unified_diff import unified
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging import three_way
-else:
-    three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
 SAVE = "save"
 

@@ -1,22 +1,15 @@
 """Plans the undo of an audit record: exactly where the text allows it, else by a three-way merge."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import EditPlan, PlanInputs
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.merging import three_way
+from vault_memory.rules.edits import rebase
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import undone_skips
 from vault_memory.rules.edits.undo import NotUndoable, Undone, refuse_folded, undo
 from vault_memory.vault.snapshots import revision_of
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.merging import three_way
-    from vault_memory.rules.edits import rebase
-else:
-    three_way = lazy_module("vault_memory.markdown.merging.three_way")
-    rebase = lazy_module("vault_memory.rules.edits.rebase")
 
 EMPTY_NOTE = revision_of(b"")
 

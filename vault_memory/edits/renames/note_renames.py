@@ -11,25 +11,19 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.note_access import NoteState
 from vault_memory.edits.record_cache import note_of
 from vault_memory.edits.renames.rename_search import KnownNotes, RenameSearch, Sight
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault import audit_moves
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.journal import GONE, RENAMED, PendingWrite
 from vault_memory.vault.write.write_context import RenamedNotes
 from vault_memory.vault.write.writer import Writer
-
-if TYPE_CHECKING:
-    from vault_memory.vault import audit_moves
-else:
-    audit_moves = lazy_module("vault_memory.vault.audit_moves")
 
 logger = logging.getLogger(__name__)
 

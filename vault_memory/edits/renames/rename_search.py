@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.renames import renamed_notes as pairing
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import note_items
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import MARKDOWN
@@ -19,12 +20,7 @@ from vault_memory.vault.write.journal import GONE, RENAMED
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
-    from vault_memory.edits.renames import renamed_notes as pairing
     from vault_memory.edits.renames.renamed_notes import FoundNote, LostPast
-    from vault_memory.markdown import note_items
-else:
-    pairing = lazy_module("vault_memory.edits.renames.renamed_notes")
-    note_items = lazy_module("vault_memory.markdown.note_items")
 
 GRACE = timedelta(days=1)
 """A note that appears so long after another one was found to be gone does not continue it"""

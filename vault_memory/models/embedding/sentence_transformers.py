@@ -9,6 +9,10 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import fingerprint
 from vault_memory.models.embedding.packaged import MINILM_TORCH, TORCH_TOKENIZER, installed, verify
+from vault_memory.models.telemetry import opt_out
+
+# The library sends telemetry as soon as it is imported, so the variables come first.
+opt_out()
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 HINT = "pip install 'vault-memory[vectors]'"

@@ -4,8 +4,8 @@ import os
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.errors import BrainUnavailable
-from vault_memory.lazy import lazy_module
 from vault_memory.models.base import Brain, BrainAnswer
+from vault_memory.models.llm import command, labels, openai, self_test
 from vault_memory.models.llm.model_access import BARE, ModelAccess
 from vault_memory.models.llm.phrase_rules import RulesBrain
 
@@ -13,16 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.config.sections import BrainSettings as Settings
-    from vault_memory.models.llm import command, labels, openai, self_test
     from vault_memory.models.llm.command import CommandBrain
     from vault_memory.models.llm.openai import OpenAIBrain
     from vault_memory.models.llm.self_test import Way
     from vault_memory.rules.learning.model_prompt import Prompt, Role
-else:
-    command = lazy_module("vault_memory.models.llm.command")
-    labels = lazy_module("vault_memory.models.llm.labels")
-    openai = lazy_module("vault_memory.models.llm.openai")
-    self_test = lazy_module("vault_memory.models.llm.self_test")
 
 
 class BackedBrain:

@@ -1,12 +1,6 @@
 """The archive in RULES.md: rules that no longer hold. The note keeps them, prompts leave them out."""
 
-from vault_memory.lazy import lazy_module
-
-TYPE_CHECKING = False  # as in `typing`, which takes time to load
-if TYPE_CHECKING:
-    from vault_memory.markdown.blocks import outline
-else:
-    outline = lazy_module("vault_memory.markdown.blocks.outline")
+from vault_memory.markdown.blocks import outline
 
 ARCHIVED = "Archived"
 """The section of RULES.md for rules that no longer hold"""

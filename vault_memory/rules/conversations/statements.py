@@ -3,16 +3,10 @@
 import re
 from collections.abc import Collection
 from functools import cache
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.conversations import request_words
 from vault_memory.rules.search import stopwords, tokens
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
-
-if TYPE_CHECKING:
-    from vault_memory.rules.conversations import request_words
-else:
-    request_words = lazy_module("vault_memory.rules.conversations.request_words")
 
 HALF = 0.5
 ENOUGH = 0.8

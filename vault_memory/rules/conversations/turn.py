@@ -13,20 +13,14 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from vault_memory.contract import Origin, Role
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown.chunking import splitter
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search.tokens import clean
-
-if TYPE_CHECKING:
-    from vault_memory.markdown.chunking import splitter
-else:
-    splitter = lazy_module("vault_memory.markdown.chunking.splitter")
-
 
 ROLES: tuple[Role, ...] = get_args(Role)
 """The speakers: a person, the bot, its instructions, and a tool that it uses"""

@@ -9,16 +9,10 @@ the note has.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import encodings, letters
 from vault_memory.markdown.note_items import line_end
-
-if TYPE_CHECKING:
-    from vault_memory.markdown import encodings, letters
-else:
-    encodings = lazy_module("vault_memory.markdown.encodings")
-    letters = lazy_module("vault_memory.markdown.letters")
 
 NAMES = ("create", "str_replace", "insert", "delete", "rename")
 

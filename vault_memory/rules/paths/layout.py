@@ -11,19 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from vault_memory.contract import NoteKind, SearchedKind
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths import date_formats, globs, pattern_check, pattern_steps
 from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored
-
-if TYPE_CHECKING:
-    from vault_memory.rules.paths import date_formats, globs, pattern_check, pattern_steps
-else:
-    date_formats = lazy_module("vault_memory.rules.paths.date_formats")
-    globs = lazy_module("vault_memory.rules.paths.globs")
-    pattern_check = lazy_module("vault_memory.rules.paths.pattern_check")
-    pattern_steps = lazy_module("vault_memory.rules.paths.pattern_steps")
 
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
 NOT_INDEXED = frozenset(KINDS) - frozenset(get_args(SearchedKind))

@@ -3,15 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths import daily_notes
 from vault_memory.rules.paths.layout import Layout, Place
-
-if TYPE_CHECKING:
-    from vault_memory.rules.paths import daily_notes
-else:
-    daily_notes = lazy_module("vault_memory.rules.paths.daily_notes")
 
 Placed = tuple[Place, str]
 """A path with its place"""

@@ -5,14 +5,8 @@ Two texts with the same skeleton look the same. A skeleton is for comparison, ne
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.markdown import letters
-else:
-    letters = lazy_module("vault_memory.markdown.letters")
+from vault_memory.markdown import letters
 
 _CYRILLIC = ("авекмнорстухіјѕԁһԛԝүӏвзгьпԍ", "abekmhopctyxijsdhqwylb3rbnr")
 _GREEK = ("αβγεζηικνορτυχωϲϳ", "abyeznikvoptuxwcj")

@@ -6,18 +6,12 @@ they are compared exactly.
 
 import string
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from vault_memory.lazy import lazy_module
+from vault_memory.markdown import items
+from vault_memory.rules.claims import equivalence
 from vault_memory.rules.conversations.statements import without_speaker
 from vault_memory.rules.search.tokens import words
-
-if TYPE_CHECKING:
-    from vault_memory.markdown import items
-    from vault_memory.rules.claims import equivalence
-else:
-    items = lazy_module("vault_memory.markdown.items")
-    equivalence = lazy_module("vault_memory.rules.claims.equivalence")
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""

@@ -13,20 +13,16 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
-from vault_memory.rules.search import stopwords
+from vault_memory.lazy import LazyModule
+from vault_memory.markdown import letters
+from vault_memory.rules.search import compounds, stopwords
+from vault_memory.rules.sentences import sentence_splitter
 
 if TYPE_CHECKING:
     import html
 
-    from vault_memory.markdown import letters
-    from vault_memory.rules.search import compounds
-    from vault_memory.rules.sentences import sentence_splitter
 else:
-    html = lazy_module("html")
-    letters = lazy_module("vault_memory.markdown.letters")
-    compounds = lazy_module("vault_memory.rules.search.compounds")
-    sentence_splitter = lazy_module("vault_memory.rules.sentences.sentence_splitter")
+    html = LazyModule("html")
 
 MOST_SENTENCES = 8
 """The number of last sentences of a long prompt that are searched"""

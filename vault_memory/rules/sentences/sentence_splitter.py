@@ -7,17 +7,9 @@ Where it is not clear, the sentence goes on: half a sentence may say the opposit
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.rules.conversations import quotation_marks
-    from vault_memory.rules.sentences import abbreviations
-else:
-    # Most queries have no point inside, and need neither marks nor table.
-    quotation_marks = lazy_module("vault_memory.rules.conversations.quotation_marks")
-    abbreviations = lazy_module("vault_memory.rules.sentences.abbreviations")
+from vault_memory.rules.conversations import quotation_marks
+from vault_memory.rules.sentences import abbreviations
 
 _END = re.compile(
     r"(?<![.!?…؟।])(?P<signs>[.!?…؟।]++)(?P<closing>[\"'”’»“›)*_]*+)(?=\s|\Z)"

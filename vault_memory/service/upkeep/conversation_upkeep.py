@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
+from vault_memory.vault.watch import inotify
 from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.mounts import watchable
 
 if TYPE_CHECKING:
-    from vault_memory.vault.watch import inotify
     from vault_memory.vault.watch.inotify import FolderEvents
-else:
-    inotify = lazy_module("vault_memory.vault.watch.inotify")
 
 
 class DropEvents:

@@ -1,1 +1,5 @@
 """Decides what each path needs. Pure."""
+
+from vault_memory.lazy import lazy_members
+
+__getattr__ = lazy_members(__name__)

@@ -12,17 +12,12 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from vault_memory.config.sections import Watch
-from vault_memory.lazy import lazy_module
+from vault_memory.vault.watch import inotify
 from vault_memory.vault.watch.change_queue import ChangeHints, ChangeQueue, QueueMarker
 from vault_memory.vault.watch.mounts import MOUNTS, watchable
-
-if TYPE_CHECKING:
-    from vault_memory.vault.watch import inotify
-else:
-    inotify = lazy_module("vault_memory.vault.watch.inotify")
 
 logger = logging.getLogger(__name__)
 

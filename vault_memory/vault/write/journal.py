@@ -15,21 +15,16 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from vault_memory import places
+from vault_memory.database import salvage
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.errors import VaultError
-from vault_memory.lazy import lazy_module
 from vault_memory.vault.write.journal_schema import STEPS
 from vault_memory.vault.write.wait_reasons import Reason
-
-if TYPE_CHECKING:
-    from vault_memory.database import salvage
-else:
-    salvage = lazy_module("vault_memory.database.salvage")
 
 logger = logging.getLogger(__name__)
 

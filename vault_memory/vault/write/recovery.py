@@ -5,20 +5,14 @@ had come. A crash during recovery is recovered in the same way.
 """
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.vault import version_distance
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import MOVED, UNFINISHED, move_new
 from vault_memory.vault.write.attempt import finish_swap
 from vault_memory.vault.write.journal import Backlog, PendingWrite
 from vault_memory.vault.write.write_context import WriteContext
-
-if TYPE_CHECKING:
-    from vault_memory.vault import version_distance
-else:
-    version_distance = lazy_module("vault_memory.vault.version_distance")
 
 
 def recover(context: WriteContext, now: float) -> Backlog:

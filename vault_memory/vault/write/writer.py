@@ -16,12 +16,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.clock_sanity import Clock
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import IS_OURS, LAST_SEEN, Snapshots, Version
+from vault_memory.vault.write import purge
 from vault_memory.vault.write.attempt import WriteResult, carry_out
 from vault_memory.vault.write.displaced import poll_displaced
 from vault_memory.vault.write.journal import (
@@ -40,10 +40,7 @@ from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_
 from vault_memory.vault.write.write_context import Barred, Merge, RenamedNotes, WriteContext, never
 
 if TYPE_CHECKING:
-    from vault_memory.vault.write import purge
     from vault_memory.vault.write.purge import Erased, Eraser
-else:
-    purge = lazy_module("vault_memory.vault.write.purge")
 
 LOCK = "write.lock"
 CLOCK = "clock"

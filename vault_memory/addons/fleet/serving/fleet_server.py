@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from vault_memory import places
@@ -24,13 +24,8 @@ from vault_memory.errors import Locked
 from vault_memory.http import listen
 from vault_memory.http.application import ServedRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
-from vault_memory.lazy import lazy_module
+from vault_memory.mcp import streamable_http
 from vault_memory.service.host_server import routes_of_numbers
-
-if TYPE_CHECKING:
-    from vault_memory.mcp import streamable_http
-else:
-    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
 
 logger = logging.getLogger(__name__)
 

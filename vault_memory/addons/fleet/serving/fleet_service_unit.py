@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vault_memory.addons.fleet import fleet_commands
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerMissing
+from vault_memory.admin import service_templates, service_units
 from vault_memory.cli.commands.many import host_service
 from vault_memory.cli.commands.many.host_command import HostListener
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import ConfigError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.addons.fleet.fleet_config import FleetConfig
-    from vault_memory.admin import service_templates, service_units
     from vault_memory.admin.service_templates import Job
     from vault_memory.admin.service_units import UnitPlace
-else:
-    service_templates = lazy_module("vault_memory.admin.service_templates")
-    service_units = lazy_module("vault_memory.admin.service_units")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
     from vault_memory.addons.hosts.config_edits import Edit, Entry, JsonEdit
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
-else:
-    config_edits = lazy_module("vault_memory.addons.hosts.config_edits")
-    host_transcripts = lazy_module("vault_memory.addons.hosts.host_transcripts")
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
-    jsonc_edit = lazy_module("vault_memory.addons.hosts.jsonc_edit")
 
 FOLDER_VARIABLE = "CLAUDE_CONFIG_DIR"
 LOCAL_SETTINGS = Path(".claude") / "settings.local.json"

@@ -4,15 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.addons.hosts import config_edits, install_plan
 from vault_memory.addons.hosts.host import EventKind, Host
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import config_edits, install_plan
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
-else:
-    config_edits = lazy_module("vault_memory.addons.hosts.config_edits")
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
 
 EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",

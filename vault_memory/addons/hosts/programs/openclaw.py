@@ -5,16 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.hosts import config_edits, install_plan
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import config_edits, install_plan
     from vault_memory.addons.hosts.config_edits import JsonEdit
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
-else:
-    config_edits = lazy_module("vault_memory.addons.hosts.config_edits")
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
 
 WRITTEN_BY = "Written by `vault-memory install openclaw`; `--uninstall` takes it out."
 FILES = {

@@ -3,15 +3,9 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from vault_memory.addons.hosts import install_plan
 from vault_memory.addons.hosts.editor_host import EditorHost
-from vault_memory.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from vault_memory.addons.hosts import install_plan
-else:
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
 
 
 class VsCode(EditorHost):

@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.hosts import install_plan
 from vault_memory.addons.hosts.host import Host
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import install_plan
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
-else:
-    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
 
 
 class Windsurf(Host):

@@ -5,21 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api import facts_json
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.terminal import escaped, styled
+from vault_memory.cli.views import screen as screens
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json
-    from vault_memory.cli.views import screen as screens
     from vault_memory.cli.views.screen import Screen
     from vault_memory.contract.about_answers import AboutJson
     from vault_memory.contract.answers import FactJson
-else:
-    facts_json = lazy_module("vault_memory.api.facts_json")
-    screens = lazy_module("vault_memory.cli.views.screen")
 
 INDENT = "  "
 

@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory import config as configuration
 from vault_memory import places
+from vault_memory.admin import config_edit
+from vault_memory.cli.commands.everyday import open_note
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.search import open_vault
 
 if TYPE_CHECKING:
-    from vault_memory import config as configuration
-    from vault_memory.admin import config_edit
-    from vault_memory.cli.commands.everyday import open_note
     from vault_memory.contract.setup_answers import ConfigJson
-    from vault_memory.search import open_vault
-else:
-    configuration = lazy_module("vault_memory.config")
-    config_edit = lazy_module("vault_memory.admin.config_edit")
-    open_note = lazy_module("vault_memory.cli.commands.everyday.open_note")
-    open_vault = lazy_module("vault_memory.search.open_vault")
 
 ACTIONS = ("path", "show", "edit", "check", "set")
 NEW_FILE = "# The settings of this vault. `vault-memory config check` checks them.\n"

@@ -9,16 +9,12 @@ import click
 from vault_memory.cli.options import Context
 from vault_memory.cli.rendering import emit_edit
 from vault_memory.cli.terminal import styled
-from vault_memory.lazy import lazy_module
+from vault_memory.edits import inbox
+from vault_memory.rules.edits import inbox_page
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.edits import inbox
-    from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal
-else:
-    inbox = lazy_module("vault_memory.edits.inbox")
-    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
 KEYS = ("a", "r", "e", "s", "q")
 QUESTION = "[a]pprove, [r]eject, [e]dit, [s]kip or [q]uit"

@@ -5,15 +5,11 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common
-from vault_memory.lazy import lazy_module
+from vault_memory.learning import checkpoint
+from vault_memory.learning.reporting import night_lines
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import LastNightJson, LearnedLineJson
-    from vault_memory.learning import checkpoint
-    from vault_memory.learning.reporting import night_lines
-else:
-    checkpoint = lazy_module("vault_memory.learning.checkpoint")
-    night_lines = lazy_module("vault_memory.learning.reporting.night_lines")
 
 
 @click.command("last-night")

@@ -10,43 +10,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory import config as configuration
+from vault_memory.api import daemon_client
 from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
+from vault_memory.cli.views import check_lines
 from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.http import listen
+from vault_memory.mcp import streamable_http
+from vault_memory.service import host_folder, host_report, host_server, vault_catalog, vault_host
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from vault_memory import config as configuration
-    from vault_memory.api import daemon_client
-    from vault_memory.cli.views import check_lines
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
-    from vault_memory.http import listen
-    from vault_memory.mcp import streamable_http
-    from vault_memory.service import (
-        host_folder,
-        host_report,
-        host_server,
-        vault_catalog,
-        vault_host,
-    )
     from vault_memory.service.vault_host import VaultHost
-else:
-    check_lines = lazy_module("vault_memory.cli.views.check_lines")
-    configuration = lazy_module("vault_memory.config")
-    daemon_client = lazy_module("vault_memory.api.daemon_client")
-    vault_host = lazy_module("vault_memory.service.vault_host")
-    host_folder = lazy_module("vault_memory.service.host_folder")
-    host_server = lazy_module("vault_memory.service.host_server")
-    host_report = lazy_module("vault_memory.service.host_report")
-    vault_catalog = lazy_module("vault_memory.service.vault_catalog")
-    listen = lazy_module("vault_memory.http.listen")
-    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
 
 
 @dataclass(frozen=True, slots=True)

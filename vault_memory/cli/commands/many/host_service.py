@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from vault_memory.admin import service_templates, service_units
 from vault_memory.cli.commands.many import host_command
 from vault_memory.cli.commands.many.host_command import HostListener
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import UsageError, VaultUnreachable
-from vault_memory.lazy import lazy_module
+from vault_memory.service import host_folder
 
 if TYPE_CHECKING:
-    from vault_memory.admin import service_templates, service_units
     from vault_memory.admin.service_templates import Job
     from vault_memory.admin.service_units import UnitPlace
-    from vault_memory.service import host_folder
-else:
-    service_templates = lazy_module("vault_memory.admin.service_templates")
-    service_units = lazy_module("vault_memory.admin.service_units")
-    host_folder = lazy_module("vault_memory.service.host_folder")
 
 
 class NoVaults(VaultUnreachable):

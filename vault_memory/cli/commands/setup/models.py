@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory import config as configuration
+from vault_memory import places
+from vault_memory.admin import config_change
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import NoVault, UsageError
-from vault_memory.lazy import lazy_module
+from vault_memory.models.embedding import catalog, embedders, model_store
 
 if TYPE_CHECKING:
-    from vault_memory import places
-    from vault_memory.admin import config_change
     from vault_memory.config.sections import EmbeddingSettings
     from vault_memory.contract.setup_answers import (
         ModelInstalledJson,
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
         ModelRemovedJson,
         ModelsJson,
     )
-    from vault_memory.models.embedding import catalog, embedders, model_store
     from vault_memory.models.embedding.catalog import Model
     from vault_memory.models.embedding.hub_download import Progress
-else:
-    places = lazy_module("vault_memory.places")
-    config_change = lazy_module("vault_memory.admin.config_change")
-    catalog = lazy_module("vault_memory.models.embedding.catalog")
-    embedders = lazy_module("vault_memory.models.embedding.embedders")
-    model_store = lazy_module("vault_memory.models.embedding.model_store")
 
 MEGABYTE = 1_000_000
 FROM = {"file": "the file", "index": "the package index", "hub": "the model hub"}

@@ -9,19 +9,11 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pkgutil import get_data
-from typing import TYPE_CHECKING
 
-from vault_memory.lazy import lazy_module
+from vault_memory.rules.conversations import statements
 from vault_memory.rules.learning.policy import code_words
 from vault_memory.rules.learning.policy.code_words import fold
-
-if TYPE_CHECKING:
-    from vault_memory.rules.conversations import statements
-    from vault_memory.rules.sentences import sentence_splitter
-else:
-    statements = lazy_module("vault_memory.rules.conversations.statements")
-    sentence_splitter = lazy_module("vault_memory.rules.sentences.sentence_splitter")
-
+from vault_memory.rules.sentences import sentence_splitter
 
 _TOKEN = re.compile(
     r"(?<![\w-])(?:"
