@@ -11,12 +11,13 @@ from tests.contract.shapes import SHAPES, differences, problems
 from vault_memory import contract
 from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
-from vault_memory.contract.calls import ROUTES
+from vault_memory.contract.calls import ROUTES, SOCKET_CALLS
 from vault_memory.forgetting.forget_text import Forgotten
 from vault_memory.forgetting.retract import Proposed, Remaining, RetractRemoved, TakenBack
 from vault_memory.http.openapi import document
 from vault_memory.mcp.tools import TOOLS, portable_schema
 from vault_memory.rules.paths.layout import KINDS, NOT_INDEXED
+from vault_memory.service.socket_calls import Calls
 
 STRUCTS = {
     name: value
@@ -69,6 +70,12 @@ def test_each_http_call_uses_the_request_and_answer_types_of_the_contract():
     for call in ROUTES:
         assert STRUCTS[call.takes.__name__] is call.takes
         assert vars(answers)[call.gives.__name__] is call.gives
+
+
+def test_each_call_of_the_socket_is_a_method_that_takes_its_request():
+    for name, request in SOCKET_CALLS.items():
+        method = inspect.signature(getattr(Calls, name), eval_str=False)
+        assert method.parameters["call"].annotation is request, name
 
 
 def test_the_openapi_document_lists_the_keys_of_each_answer_in_order():
