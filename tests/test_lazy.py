@@ -43,6 +43,13 @@ def test_a_name_of_a_package_is_imported_when_it_is_asked_for() -> None:
     assert printed(program) == ["False", "UsageError", "True"]
 
 
+def test_a_package_lists_each_of_its_names_once() -> None:
+    assert vault_memory.UsageError.__name__ == "UsageError"
+    names = dir(vault_memory)
+    assert len(names) == len(set(names))
+    assert set(vault_memory.__all__) <= set(names)
+
+
 def test_threads_that_use_a_module_first_all_find_it_whole() -> None:
     program = (
         "import threading\n"

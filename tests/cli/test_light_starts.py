@@ -10,18 +10,23 @@ import pytest
 
 from tests.scenarios.outside import Outside
 
-SCRIPT = """
+HAS_CODE = """
 import sys
+def has_code(name):
+    # A package of ours that holds nothing but its modules costs next to nothing.
+    module = sys.modules[name]
+    own = name.startswith("vault_memory") and hasattr(module, "__path__")
+    return not own or any(getattr(v, "__module__", "") == name for v in vars(module).values())
+"""
+"""For a script: a function that tells whether a module that is loaded holds code"""
+SCRIPT = f"""
+{HAS_CODE}
 from vault_memory.cli import main
 try:
     main(sys.argv[1:])
 except SystemExit as ended:
     assert not ended.code, ended.code
-def has_code(name, module):
-    # A package of ours that holds nothing but its modules costs next to nothing.
-    own = name.startswith("vault_memory") and hasattr(module, "__path__")
-    return not own or any(getattr(v, "__module__", "") == name for v in vars(module).values())
-print(*(name for name, module in sys.modules.items() if has_code(name, module)), file=sys.stderr)
+print(*filter(has_code, list(sys.modules)), file=sys.stderr)
 """
 HEAVY = {
     "rich",

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
+from tests.cli.test_light_starts import HAS_CODE
 from tests.scenarios.outside import Outside
 
-COUNT = """
-import sys
+COUNT = f"""
+{HAS_CODE}
 before = set(sys.modules)
 if sys.argv[1:] == ["import"]:
     import vault_memory
@@ -19,16 +20,8 @@ else:
         main(sys.argv[1:])
     except SystemExit as end:
         assert not end.code, end.code
-loaded = set(sys.modules) - before
-own = {name for name in loaded if name.split(".")[0] == "vault_memory"}
-# A package that holds nothing but its modules costs next to nothing.
-own -= {
-    name
-    for name in own
-    if hasattr(sys.modules[name], "__path__")
-    and all(getattr(v, "__module__", "") != name for v in vars(sys.modules[name]).values())
-}
-loaded = {name for name in loaded if name in own or name.split(".")[0] != "vault_memory"}
+loaded = set(filter(has_code, set(sys.modules) - before))
+own = {{name for name in loaded if name.split(".")[0] == "vault_memory"}}
 print("\\n", len(own), len(loaded - own), file=sys.stderr)
 """
 HOOK = {"hook_event_name": "SessionStart", "session_id": "s", "prompt": "who trimmed the lamp?"}
