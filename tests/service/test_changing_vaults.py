@@ -13,7 +13,7 @@ import pytest
 from tests.addons.page.test_events import Tab
 from tests.service.many import NOTE, Vaults
 from tests.service.running_host import run, running_host, until
-from tests.service.test_residents import hosting, search
+from tests.service.test_vault_host import hosting, search
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
 from vault_memory.service.daemon_lock import DaemonLock
@@ -26,7 +26,7 @@ REMOTE = '[remote]\nurl = "http://127.0.0.1:9/none"\npoll_seconds = 1\n'
 
 
 def hosted(host: VaultHost, vault: str) -> HostedVault:
-    found = host.residents.find(vault)
+    found = host.find(vault)
     assert found is not None
     return found
 
@@ -55,7 +55,7 @@ class BusyLane:
         self.end = threading.Event()
         self.jobs = [TurnJob(self._wait) for _ in range(4)]
         for job in self.jobs:
-            host.residents.lanes.upkeep.plan(job)
+            host.lanes.upkeep.plan(job)
         assert until(lambda: all(job.is_running for job in self.jobs))
 
     def _wait(self) -> float:
@@ -158,10 +158,10 @@ def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) ->
     with hosting(vaults) as host, ExitStack() as ends:
         loop = ends.enter_context(asyncio.Runner())
         in_use = AsyncExitStack()
-        loop.run(in_use.enter_async_context(host.residents.vault({VAULT: north})))
+        loop.run(in_use.enter_async_context(host.vault({VAULT: north})))
         vaults.configure("north", "[serve")
         host.renew()
-        assert host.residents.find(north) is None
+        assert host.find(north) is None
         vaults.set_token("north")
         host.renew()
         assert loop.run(search(host, north, "ferry"))

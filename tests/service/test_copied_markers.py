@@ -28,9 +28,16 @@ def open_once(vaults: Vaults, name: str) -> None:
         pass
 
 
+def host_with(catalog: VaultCatalog) -> VaultHost:
+    """A host with what this catalog has read, which does not run."""
+    host = VaultHost(catalog.folder, catalog.environment, Config())
+    host.catalog = catalog
+    return host
+
+
 def refusal(catalog: VaultCatalog, name: str) -> str:
     """Why the token of a vault opens nothing, as a host answers."""
-    host = VaultHost(catalog, Config())
+    host = host_with(catalog)
     with pytest.raises(VaultTroubled) as refused:
         asyncio.run(host.owner(token_digest(token_of(name))))
     assert refused.value.http_status == 503
@@ -150,7 +157,7 @@ def test_an_unknown_token_is_no_token_of_a_troubled_vault(vaults: Vaults) -> Non
     for name in ("north", "south"):
         open_once(vaults, name)
     copy_marker(vaults, "north", "south")
-    host = VaultHost(catalog_of(vaults), Config())
+    host = host_with(catalog_of(vaults))
 
     assert asyncio.run(host.owner(token_digest("x" * 40))) is None
 

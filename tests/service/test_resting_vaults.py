@@ -15,7 +15,7 @@ from tests.scenarios.index_dump import dump
 from tests.service.many import NOTE, Vaults
 from tests.service.running_host import until
 from tests.service.test_changing_vaults import add_line, hosted
-from tests.service.test_residents import hosting, search
+from tests.service.test_vault_host import hosting, search
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT
 from vault_memory.service import resting_state
@@ -115,7 +115,7 @@ def test_a_vault_is_not_closed_while_a_write_of_a_request_waits(vaults: Vaults) 
     other = vaults.folder / "other.md"
 
     async def write(host: VaultHost) -> None:
-        async with host.residents.vault({VAULT: north}) as memory:
+        async with host.vault({VAULT: north}) as memory:
             await asyncio.to_thread(write_to_linked_note, memory, other)
 
     with hosting(vaults, idle_seconds=1000) as host:

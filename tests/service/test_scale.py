@@ -71,6 +71,11 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return counter
 
 
+def has_caught_up(daemon: Daemon) -> bool:
+    """Waits as a question does."""
+    return daemon._vault.upkeep.barrier.passed()
+
+
 @contextmanager
 def running_daemon(outside: Outside, work: Work) -> Iterator[Daemon]:
     """A daemon in a thread of this process, once it has caught up with the vault."""
@@ -87,7 +92,7 @@ def running_daemon(outside: Outside, work: Work) -> Iterator[Daemon]:
     thread.start()
     try:
         assert ready.wait(120)
-        until(lambda: not memory.edits.notes_without_snapshot() and daemon.barrier.passed())
+        until(lambda: not memory.edits.notes_without_snapshot() and has_caught_up(daemon))
         yield daemon
     finally:
         daemon.stop()
@@ -118,13 +123,13 @@ def work_of(
         VaultMemory.open(outside.vault, environment=outside.environment) as other,
     ):
         act(-1)
-        until(lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot())
+        until(lambda: has_caught_up(daemon) and not other.edits.notes_without_snapshot())
         least: collections.Counter[str] = collections.Counter()
         for number in range(SAVES if small is None else MOST_SAVES):
             work.calls = collections.Counter()
             work.counting = True
             act(number)
-            until(lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot())
+            until(lambda: has_caught_up(daemon) and not other.edits.notes_without_snapshot())
             work.counting = False
             cost = work.calls
             least = least & cost if number else cost

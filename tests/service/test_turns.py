@@ -41,7 +41,7 @@ def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: Vaul
     fork = memory.fork()
     nights = NightTurns(fork, tell=lines.append)
     assert has_nights(memory.vault.config)
-    assert nights.next_night is None
+    assert nights._none_before is None
 
     pauses = taken_in_turn([nights.night_turn] * ROUNDS)
     assert all(0.0 <= pause <= 2.0 for pause in pauses)
@@ -49,8 +49,8 @@ def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: Vaul
 
     nights._next_night = 0.0
     taken_in_turn([nights.night_turn] * 3)
-    assert nights.next_night is not None
-    assert nights.next_night > datetime.now(UTC)
+    assert nights._none_before is not None
+    assert nights._none_before > datetime.now(UTC)
     fork.close()
 
 
@@ -71,7 +71,7 @@ def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
         assert nights.idle_wait() <= 60.0
         nights._next_night = 0.0
         nights.night_turn()
-        night = nights.next_night
+        night = nights._none_before
         assert night is not None
         until_night = (night - datetime.now(UTC)).total_seconds()
         assert abs(nights.idle_wait() - min(until_night, 3600.0)) < 5.0
@@ -101,7 +101,7 @@ def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultM
     nights.night_turn()
     nights._next_night = 0.0
     nights.night_turn()
-    assert nights.next_night is not None
+    assert nights._none_before is not None
     nights.rest()
 
     memory.record_turn(session="s", role="user", user="ann", text="I moved to Lisbon", now=LONG_AGO)

@@ -21,7 +21,6 @@ from vault_memory.service.socket_server import SocketServer
 from vault_memory.service.turn_lane import Lanes
 from vault_memory.service.upkeep.conversation_upkeep import DropEvents
 from vault_memory.service.upkeep.note_indexer import PathChange
-from vault_memory.service.upkeep.read_barrier import Barrier
 from vault_memory.service.upkeep.vault_upkeep import RETRY_SECONDS, UpkeepOwner
 from vault_memory.vault.watch.watcher import Watcher
 
@@ -76,11 +75,6 @@ class Daemon:
             is_alone=True,
         )
         self._vault = ServiceVault(memory, self.watcher, owner, self._lock)
-
-    @property
-    def barrier(self) -> Barrier:
-        """What a question waits for."""
-        return self._vault.barrier
 
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""

@@ -14,16 +14,15 @@ from vault_memory.service.vault_catalog import VaultCatalog
 if TYPE_CHECKING:
     from vault_memory.contract.host_answers import HostedVaultJson, HostedVaultState, VaultHostJson
     from vault_memory.contract.status_answers import WatcherJson
-    from vault_memory.service.residents import Residents
     from vault_memory.service.socket_server import Call
+    from vault_memory.service.vault_host import VaultHost
 
 
 class HostReport:
     """Reports the state of a running host."""
 
-    def __init__(self, catalog: VaultCatalog, residents: "Residents") -> None:
-        self._catalog = catalog
-        self._residents = residents
+    def __init__(self, host: "VaultHost") -> None:
+        self._host = host
         self.address = ""
         """Where the host listens; empty when it does not"""
 
@@ -39,19 +38,19 @@ class HostReport:
 
         Raises UsageError when the host does not serve it.
         """
-        vault = self._residents.find(str(arguments.get("vault")))
+        vault = self._host.find(str(arguments.get("vault")))
         if vault is None:
             raise UsageError("the host does not serve this vault")
         return watcher_status(vault.watch, trouble_of(vault))
 
     def status(self) -> "VaultHostJson":
         """Returns the state of the host and of each vault."""
-        answer = catalog_status(self._catalog)
+        answer = catalog_status(self._host.catalog)
         answer["running"] = True
         answer["pid"] = os.getpid()
         answer["address"] = self.address
         for row in answer["vaults"]:
-            vault = self._residents.find(row["vault"])
+            vault = self._host.find(row["vault"])
             if vault is not None and vault.entry.root == row["root"]:
                 row["state"] = state_of(vault)
                 row["polled"] = vault.watch.mode == "polling"

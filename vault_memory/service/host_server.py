@@ -21,7 +21,7 @@ from vault_memory.http.prometheus import CHALLENGE, FORMAT, PATH, Requests, may_
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
 from vault_memory.service.host_report import state_of, trouble_of
-from vault_memory.service.residents import memory_in_use
+from vault_memory.service.vault_host import memory_in_use
 
 if TYPE_CHECKING:
     from vault_memory.service.vault_host import VaultHost
@@ -45,7 +45,7 @@ def serve_host(
             beside = table.part("page.beside")
             page, stop_streams = stack.enter_context(beside.host_pages(host, listening))
         routes = ServedRoutes(page, mounts, own)
-        app = many_vaults_application(host.residents, host, settings, routes, counts)
+        app = many_vaults_application(host, host, settings, routes, counts)
 
         def stopping() -> None:
             host.begin_stop()
@@ -103,11 +103,11 @@ def routes_of_numbers(
 
 def host_families(host: "VaultHost") -> list[Family]:
     """Returns the numbers of the host."""
-    vaults = host.residents.vaults()
+    vaults = host.vaults()
     states: Counter[str] = Counter(state_of(vault) for vault in vaults)
     states["refused"] = len(host.catalog.troubled())
     by_state = tuple(Sample(states[state], {"state": state}) for state in STATES)
-    turns = tuple(Sample(lane.turns, {"kind": lane.name}) for lane in host.residents.lanes.all())
+    turns = tuple(Sample(lane.turns, {"kind": lane.name}) for lane in host.lanes.all())
     troubled = sum(bool(trouble_of(vault)) for vault in vaults)
     opened = sum(vault.opened for vault in vaults)
     return [

@@ -30,7 +30,7 @@ from vault_memory.service.vault_catalog import CatalogEntry
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 
 if TYPE_CHECKING:
-    from vault_memory.service.residents import Residents
+    from vault_memory.service.vault_host import VaultHost
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ RECENT_SECONDS = 5.0
 class HostedVault:
     """A vault of a host. Any thread may use it."""
 
-    def __init__(self, entry: CatalogEntry, host: "Residents") -> None:
+    def __init__(self, entry: CatalogEntry, host: "VaultHost") -> None:
         self.entry = entry
         self.open_vault: ServiceVault | None = None
         """The open vault; only a turn of the upkeep sets it"""
@@ -86,7 +86,7 @@ class HostedVault:
         """Whether it gave memory back since the last request"""
         self._is_removed = False
         self._upkeep = TurnJob(self._upkeep_turn)
-        self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
+        self.watch = host.watcher.add(entry.root, host.config.watch, self.note_change)
 
     @property
     def is_open(self) -> bool:
@@ -246,7 +246,7 @@ class HostedVault:
 
     def _idle_pause(self) -> float:
         """Returns how long the vault is unused when its next turn is due."""
-        idle_seconds = self._host.settings.idle_seconds
+        idle_seconds = self._host.config.host.idle_seconds
         return idle_seconds if self._is_shrunk else min(SHRINK_SECONDS, idle_seconds)
 
     def _shrink(self, vault: ServiceVault) -> None:
@@ -274,7 +274,7 @@ class HostedVault:
             if self.watch.is_removed or self.watch.root != entry.root:
                 host = self._host
                 host.watcher.remove(self.watch)
-                self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
+                self.watch = host.watcher.add(entry.root, host.config.watch, self.note_change)
                 # Fault: nobody heard what happened between the two watches.
                 self._opened_entry = None
             return entry, self.watch
@@ -335,7 +335,7 @@ class HostedVault:
         self.opened += 1
         if prune_seconds == 0:
             self._prune_at = time.monotonic() + PRUNE_SECONDS
-        self.used_at = max(self.used_at, time.monotonic() - self._host.settings.idle_seconds + 1)
+        self.used_at = max(self.used_at, time.monotonic() - self._host.config.host.idle_seconds + 1)
         with self._lock:
             self.open_vault, self._opened_entry, self._open_root = vault, entry, entry.root
             self.failure.end()
@@ -388,7 +388,7 @@ class HostedVault:
             return False
         idle = time.monotonic() - self.used_at
         # A vault with a remote stays open: it asks its server every few seconds.
-        is_idle = idle >= self._host.settings.idle_seconds and not vault.tends_remote
+        is_idle = idle >= self._host.config.host.idle_seconds and not vault.tends_remote
         return is_idle or self._must_close
 
     def _close(self, vault: ServiceVault) -> bool:

@@ -53,15 +53,11 @@ class NightTurns:
         self._next_ended = 0.0
         self._pause = AGAIN_SECONDS
         self._none_before: datetime | None = None
+        """When the next night begins, once none was due; a new person may make one due earlier"""
         self._speakers: frozenset[tuple[str, bool]] = frozenset()
         self._index_changes = -1
         self._session_changes: tuple[int, ...] | None = None
         """State of the sessions when none was left to learn from"""
-
-    @property
-    def next_night(self) -> datetime | None:
-        """When the next night begins, once none was due; a new person may make one due earlier."""
-        return self._none_before
 
     def night_turn(self) -> float:
         """Makes one check, and does what is due. Returns the seconds until the next check.

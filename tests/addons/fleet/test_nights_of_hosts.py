@@ -20,7 +20,7 @@ from vault_memory.addons.fleet.visit import Visit
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.remote.contract import Remote
-from vault_memory.service.residents import NIGHT_THREADS
+from vault_memory.service.vault_host import NIGHT_THREADS
 
 VAULTS = [str(UUID(int=number)) for number in range(1, 9)]
 AWAKE = str(UUID(int=99))

@@ -61,11 +61,11 @@ def host_pages(
 ) -> Iterator[tuple[ASGIApp, Callable[[], None]]]:
     """Yields the pages of all vaults, and what ends their streams. Raises Locked."""
     settings = _host_settings(host.config.serve, listening)
-    pages = ResidentPages(host.residents, settings)
-    host.residents.tell_reopening = pages.end_soon
+    pages = ResidentPages(host, settings)
+    host.tell_reopening = pages.end_soon
     states = Path(places.state_root(host.catalog.environment))
     with announced_host(host.catalog.folder, states, settings.address.url):
-        yield PageRouter(host.residents, pages, settings), pages.stop_streams
+        yield PageRouter(host, pages, settings), pages.stop_streams
 
 
 def _host_settings(settings: "Serve", listening: "Listening") -> PageSettings:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from vault_memory.service.residents import NIGHT_THREADS
+from vault_memory.service.vault_host import NIGHT_THREADS
 
 MOST_NIGHTS = 2 * NIGHT_THREADS
 """Nights that run or wait; each holds its vault"""

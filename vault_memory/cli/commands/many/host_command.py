@@ -113,7 +113,7 @@ def host(
         _print_checks(context, folder)
         return
     config = settings(context, listener, os.environ)
-    server = vault_host.open_host(folder, dict(os.environ), config)
+    server = vault_host.VaultHost(folder, dict(os.environ), config)
     if listener.http:
         _serve(context, server, with_page=listener.web)
     else:
@@ -166,7 +166,7 @@ def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
 
 def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
     """Return the applications beside the calls."""
-    return {"/mcp": streamable_http.application(server.residents)}
+    return {"/mcp": streamable_http.application(server)}
 
 
 def _tend(context: Context, server: "VaultHost") -> None:
@@ -182,7 +182,7 @@ def _tend(context: Context, server: "VaultHost") -> None:
 
 
 def _ready_text(server: "VaultHost") -> str:
-    count = len(server.residents.vaults())
+    count = len(server.vaults())
     text = f"serving {count} vaults in {server.catalog.folder}"
     troubled = len(server.catalog.troubled())
     return f"{text}; {troubled} cannot be served" if troubled else text

@@ -23,23 +23,23 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.service.hosted_vault import HostedVault
 from vault_memory.service.night_turns import night_delay
 from vault_memory.service.turn_lane import NEVER, TurnJob
-from vault_memory.service.vault_host import TOKENS_SECONDS, VaultHost, open_host
+from vault_memory.service.vault_host import TOKENS_SECONDS, VaultHost
 
 
 @contextmanager
 def hosting(vaults: Vaults, **settings: float) -> Iterator[VaultHost]:
     config = Config(host=HostSettings()._replace(**settings))
-    host = open_host(vaults.path, vaults.environment, config)
+    host = VaultHost(vaults.path, vaults.environment, config)
     with host.running():
         yield host
 
 
 def open_names(host: VaultHost) -> set[str]:
-    return {vault.entry.name for vault in host.residents.open_vaults()}
+    return {vault.entry.name for vault in host.open_vaults()}
 
 
 async def search(host: VaultHost, vault: str, query: str) -> list[str]:
-    async with host.residents.vault({VAULT: vault}) as memory:
+    async with host.vault({VAULT: vault}) as memory:
         answer = await asyncio.to_thread(
             query_or_local.search, memory, query, scopes=["user:mira"], options={}
         )
@@ -56,7 +56,7 @@ def test_a_vault_is_opened_once_for_many_requests(vaults: Vaults) -> None:
     with hosting(vaults) as host:
         answers = asyncio.run(ask(host))
         assert answers == [["- The ferry carries the albatross"]] * 12
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         assert vault.opened == 1
         assert vault.users == 0
@@ -68,7 +68,7 @@ def test_only_unused_vaults_are_closed_for_others(vaults: Vaults) -> None:
         north = vaults.vault_of("north")
         loop = ends.enter_context(asyncio.Runner())
         in_use = AsyncExitStack()
-        loop.run(in_use.enter_async_context(host.residents.vault({VAULT: north})))
+        loop.run(in_use.enter_async_context(host.vault({VAULT: north})))
         for name in ("south", "west"):
             assert loop.run(search(host, vaults.vault_of(name), "ferry"))
         assert until(lambda: len(open_names(host)) <= 2)
@@ -81,7 +81,7 @@ def test_only_unused_vaults_are_closed_for_others(vaults: Vaults) -> None:
 def test_a_save_in_a_closed_vault_opens_it(vaults: Vaults) -> None:
     vaults.add_three()
     with hosting(vaults, idle_seconds=0.2) as host:
-        vault = host.residents.find(vaults.vault_of("north"))
+        vault = host.find(vaults.vault_of("north"))
         assert vault is not None
         assert until(lambda: vault.opened == 1 and not vault.is_open)
         note = vaults.path / "north" / NOTE
@@ -100,7 +100,7 @@ def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(vaults: V
     note = vaults.path / "north" / NOTE
     texts = [f"{note.read_text()}- Save {number}\n" for number in range(2)]
     with hosting(vaults, idle_seconds=0.2) as host:
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         for number, text in enumerate(texts):
             assert until(lambda: vault.opened and not vault.is_open)
@@ -142,7 +142,7 @@ def test_an_open_vault_gives_memory_back_and_answers_the_same_afterwards(vaults:
     north = vaults.vault_of("north")
     index = vaults.config_file("north").parent / "index"
     with hosting(vaults) as host:
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         before = asyncio.run(search(host, north, "ferry"))
         assert until(partial(is_cached_by_search, host, north, index))
@@ -161,12 +161,12 @@ def test_a_request_comes_before_the_visits_that_are_due(vaults: Vaults) -> None:
         return NEVER
 
     with hosting(vaults, idle_seconds=0.2) as host:
-        vault = host.residents.find(vaults.vault_of("north"))
+        vault = host.find(vaults.vault_of("north"))
         assert vault is not None
         assert until(lambda: vault.opened == 1 and not vault.is_open)
         # As after a loss of the events of a thousand vaults.
         for _ in range(400):
-            host.residents.lanes.upkeep.plan(TurnJob(visit))
+            host.lanes.upkeep.plan(TurnJob(visit))
         opening = vault.begin_use()
         assert opening.result(120) is None
         vault.end_use()
@@ -185,7 +185,7 @@ def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(vaults: V
     state = vaults.config_file("north").parent
     (state / "index").write_text("no folder")
     with hosting(vaults) as host:
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         with pytest.raises((VaultMemoryError, OSError)):
             asyncio.run(search(host, north, "ferry"))
@@ -210,7 +210,7 @@ def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
     with hosting(vaults) as host:
         north = vaults.vault_of("north")
         assert asyncio.run(search(host, north, "ferry"))
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         vaults.set_token("north", more="[recall]\nlimit = 3\n")
         assert until(
@@ -225,15 +225,15 @@ def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
 def test_each_vault_is_visited_after_the_start(vaults: Vaults) -> None:
     vaults.add_three()
     with hosting(vaults, idle_seconds=0.2) as host:
-        assert until(lambda: all(vault.opened for vault in host.residents.vaults()))
-        assert len(host.residents.vaults()) == len(WORDS)
+        assert until(lambda: all(vault.opened for vault in host.vaults()))
+        assert len(host.vaults()) == len(WORDS)
 
 
 def test_a_vault_that_was_asked_stays_closed_afterwards(vaults: Vaults) -> None:
     vaults.add_three()
     with hosting(vaults, idle_seconds=0.2) as host:
         north = vaults.vault_of("north")
-        vault = host.residents.find(north)
+        vault = host.find(north)
         assert vault is not None
         assert until(lambda: vault.opened == 1 and not vault.is_open)
         assert asyncio.run(search(host, north, "ferry"))
@@ -260,7 +260,7 @@ def test_requests_with_wrong_tokens_leave_the_threads_to_the_calls(vaults: Vault
 
 def test_looks_at_very_many_vaults_are_rare(vaults: Vaults) -> None:
     vaults.add("north")
-    host = open_host(vaults.path, vaults.environment, Config())
+    host = VaultHost(vaults.path, vaults.environment, Config())
     host.renew()
     # As after a look that took no time.
     host.catalog.look_seconds = 0.0
