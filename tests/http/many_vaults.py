@@ -17,7 +17,7 @@ from tests.addons.page.served_page import ServedPage
 from tests.scenarios.outside import until
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
-from vault_memory.addons.page.many_pages import PageRouter, ResidentPages
+from vault_memory.addons.page.many_pages import HostPages
 from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings
 from vault_memory.api.vault_memory import VaultMemory
@@ -124,7 +124,7 @@ class Host:
     table: VaultTokens
     url: str
     counts: Requests
-    pages: ResidentPages
+    pages: HostPages
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, token: str | None) -> httpx.Client:
@@ -160,11 +160,8 @@ def serving_many(
     table = table_of(TOKENS)
     counts = Requests()
     page_settings = PageSettings(PageAddress(HOST, port))
-    pages = ResidentPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
-    routes = ServedRoutes(
-        page=PageRouter(vaults, pages, page_settings),
-        mounts={"/mcp": streamable_http.application(vaults)},
-    )
+    pages = HostPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
+    routes = ServedRoutes(page=pages, mounts={"/mcp": streamable_http.application(vaults)})
     app = many_vaults_application(vaults, table, Serve(**settings), routes, counts)
     host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)
     with running(Server(app, stopping=pages.stop_streams), listening):

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from vault_memory import places
 from vault_memory.addons.page.events import EventHub
-from vault_memory.addons.page.many_pages import PageRouter, ResidentPages
+from vault_memory.addons.page.many_pages import HostPages
 from vault_memory.addons.page.page_address import PageAddress, default_address
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.page_commands import open_page
@@ -61,11 +61,11 @@ def host_pages(
 ) -> Iterator[tuple[ASGIApp, Callable[[], None]]]:
     """Yields the pages of all vaults, and what ends their streams. Raises Locked."""
     settings = _host_settings(host.config.serve, listening)
-    pages = ResidentPages(host, settings)
+    pages = HostPages(host, settings)
     host.tell_reopening = pages.end_soon
     states = Path(places.state_root(host.catalog.environment))
     with announced_host(host.catalog.folder, states, settings.address.url):
-        yield PageRouter(host, pages, settings), pages.stop_streams
+        yield pages, pages.stop_streams
 
 
 def _host_settings(settings: "Serve", listening: "Listening") -> PageSettings:

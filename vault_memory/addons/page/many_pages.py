@@ -6,7 +6,7 @@ no name. A vault is opened only after its link or session was found in its state
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -45,6 +45,19 @@ MOST_PAGES = 64
 """Pages that are open at once, each with its vault"""
 IDLE_SECONDS = 60.0
 """A page without requests and open tabs is closed after so long"""
+LINKS, STATIC, EVENTS = "/open/", "/static/", "/events"
+NOWHERE = Path("/dev/null/vault-memory")
+"""The state folder of unknown vaults: it cannot exist"""
+
+
+class PagedVaults(VaultService, Protocol):
+    """The vaults of a host, and where the state of each is."""
+
+    def state_folder(self, vault: str) -> Path | None:
+        """Returns the state folder of the vault with this id, without opening the vault.
+
+        None for a vault that is not served. It must not block: each request asks for it.
+        """
 
 
 class PagesBusy(VaultMemoryError):
@@ -56,10 +69,12 @@ class PagesBusy(VaultMemoryError):
         super().__init__("too many pages are open at once", hint="try again in a minute")
 
 
-class ResidentPage:
+class OpenPage:
     """The page of one vault. Only the event loop uses it."""
 
-    def __init__(self, vault: str) -> None:
+    def __init__(
+        self, vault: str, live: "Callable[[OpenPage], Coroutine[None, None, None]]"
+    ) -> None:
         self.vault = vault
         loop = asyncio.get_running_loop()
         self.app: asyncio.Future[ASGIApp] = loop.create_future()
@@ -70,7 +85,8 @@ class ResidentPage:
         self.is_over = asyncio.Event()
         self.closing: asyncio.TimerHandle | None = None
         self.loop = loop
-        self.task: asyncio.Task[None] | None = None
+        self.task = loop.create_task(live(self))
+        """opens the page, and ends with it"""
 
     def stop_streams(self) -> None:
         """Ends the streams, which never end by themselves."""
@@ -84,30 +100,73 @@ def _hub(memory: "VaultMemory") -> EventHub:
     return EventHub(memory, CallFeed(memory) if is_here else None)
 
 
-class ResidentPages:
-    """Opens the page of a vault when it is asked for, and closes an idle one."""
+class HostPages:
+    """The ASGI app of all pages of a host: opens a page when it is asked for, and closes an idle one."""
 
     def __init__(
         self,
-        service: VaultService,
+        vaults: PagedVaults,
         settings: PageSettings,
         most: int = MOST_PAGES,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        self._service = service
+        self._vaults = vaults
         self._settings = settings
         self._most = most
         self._idle_seconds = idle_seconds
-        self._pages: dict[str, ResidentPage] = {}
+        self._pages: dict[str, OpenPage] = {}
         """Vault → its page, the longest unused first"""
         self._is_stopped = False
+        self._wrong_links = WrongLinks(_refusal)
+        self._life = Starlette(lifespan=self._lifespan)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "lifespan":
+                await self._life(scope, receive, send)
+            case "http":
+                async with AsyncExitStack() as stack:
+                    app = await self._app(Request(scope, receive), stack)
+                    await app(scope, receive, send)
+            case _:
+                await WebSocketClose(1008)(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            self.stop_streams()
+            pages = list(self._pages.values())
+            for page in pages:
+                self._end(page)
+            await asyncio.gather(*(page.task for page in pages), return_exceptions=True)
 
     def vaults(self) -> list[str]:
         """The vaults whose pages are open."""
         return list(self._pages)
 
+    def stop_streams(self) -> None:
+        """Ends the streams of all pages, before the server waits for its answers."""
+        self._is_stopped = True
+        for page in self._pages.values():
+            page.stop_streams()
+
+    def end_soon(self, vault: str) -> None:
+        """Ends the page of a vault after its requests, so that the host can close the vault.
+
+        Any thread may call it. The streams of open tabs end too, and the tabs ask again.
+        """
+        page = self._pages.get(vault)
+        if page is not None:
+            # The loop is closed at the end of the server.
+            with suppress(RuntimeError):
+                page.loop.call_soon_threadsafe(self._retire, page)
+
+    # --- The pages ---
+
     @asynccontextmanager
-    async def page(self, vault: str, *, is_stream: bool) -> AsyncIterator[ASGIApp]:
+    async def _page(self, vault: str, *, is_stream: bool) -> AsyncIterator[ASGIApp]:
         """Gives the page of a vault for one request.
 
         Raises VaultUnknown, VaultUnavailable, PagesBusy.
@@ -131,40 +190,9 @@ class ResidentPages:
             page.streams -= 1
             self._plan_end(page)
 
-    def stop_streams(self) -> None:
-        """Ends the streams of all pages, before the server waits for its answers."""
-        self._is_stopped = True
-        for page in self._pages.values():
-            page.stop_streams()
-
-    def end_soon(self, vault: str) -> None:
-        """Ends the page of a vault after its requests, so that the host can close the vault.
-
-        Any thread may call it. The streams of open tabs end too, and the tabs ask again.
-        """
-        page = self._pages.get(vault)
-        if page is not None:
-            # The loop is closed at the end of the server.
-            with suppress(RuntimeError):
-                page.loop.call_soon_threadsafe(self._retire, page)
-
-    async def _close(self, vault: str) -> None:
-        page = self._pages.get(vault)
-        if page is not None:
-            self._end(page)
-            await _ended(page)
-
-    async def close_all(self) -> None:
-        """Closes all pages."""
-        self.stop_streams()
-        for vault in self.vaults():
-            await self._close(vault)
-
-    def _new_page(self, vault: str, is_stream: bool) -> ResidentPage:
+    def _new_page(self, vault: str, is_stream: bool) -> OpenPage:
         self._make_room(is_stream)
-        page = ResidentPage(vault)
-        page.task = asyncio.create_task(self._live(page))
-        return page
+        return OpenPage(vault, self._live)
 
     def _make_room(self, is_stream: bool) -> None:
         """Closes the page that was not used for longest, if there are too many.
@@ -181,39 +209,39 @@ class ResidentPages:
             raise PagesBusy
         self._end(closable[0])
 
-    def _plan_end(self, page: ResidentPage) -> None:
+    def _plan_end(self, page: OpenPage) -> None:
         """Ends an unused page later, unless a request comes before."""
         if page.closing is not None:
             page.closing.cancel()
             page.closing = None
-        is_resident = self._pages.get(page.vault) is page
-        if not is_resident and page.requests == 0:
+        is_open = self._pages.get(page.vault) is page
+        if not is_open and page.requests == 0:
             page.is_over.set()
-        elif is_resident and page.requests == 0 and page.streams == 0:
+        elif is_open and page.requests == 0 and page.streams == 0:
             loop = asyncio.get_running_loop()
             page.closing = loop.call_later(self._idle_seconds, self._end_if_unused, page)
 
-    def _end_if_unused(self, page: ResidentPage) -> None:
+    def _end_if_unused(self, page: OpenPage) -> None:
         if page.requests == 0 and page.streams == 0:
             self._end(page)
 
-    def _retire(self, page: ResidentPage) -> None:
+    def _retire(self, page: OpenPage) -> None:
         """Takes a page away from later requests, and ends it when it has no requests."""
         if self._pages.get(page.vault) is page:
             del self._pages[page.vault]
         self._plan_end(page)
 
-    def _end(self, page: ResidentPage) -> None:
+    def _end(self, page: OpenPage) -> None:
         """Takes a page away from later requests, and lets it close."""
         if self._pages.get(page.vault) is page:
             del self._pages[page.vault]
         page.is_over.set()
 
-    async def _live(self, page: ResidentPage) -> None:
+    async def _live(self, page: OpenPage) -> None:
         """Opens the vault and its page, and closes both at the end of the page."""
         # The task that opens the vault closes it: a service may need that.
         try:
-            async with opened(self._service, {VAULT: page.vault}) as memory:
+            async with opened(self._vaults, {VAULT: page.vault}) as memory:
                 hub = _hub(memory)
                 prefix = key_prefix(page.vault)
                 settings = self._settings._replace(key_prefix=prefix)
@@ -234,82 +262,7 @@ class ResidentPages:
         finally:
             self._end(page)
 
-
-async def _ended(page: ResidentPage) -> None:
-    if page.task is not None:
-        await asyncio.wait([page.task])
-
-
-# --- Call feed ---
-
-# Waits for changes of a vault whose upkeep is in this process, without a socket.
-
-
-class CallFeed:
-    """Asks the calls of a vault in this process, as `ChangeFeed` asks a daemon."""
-
-    def __init__(self, memory: "VaultMemory") -> None:
-        self._socket = memory.vault.state.socket
-        self._is_closed = False
-
-    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
-        """Returns the changes after `since`; waits for one, at most `wait` seconds."""
-        if self._is_closed:
-            return None
-        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
-        if answer is None:
-            return None
-        return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
-
-    def close(self) -> None:
-        """Lets each later call return None. A call that waits returns after its wait."""
-        self._is_closed = True
-
-
-# --- Page router ---
-
-LINKS, STATIC, EVENTS = "/open/", "/static/", "/events"
-NOWHERE = Path("/dev/null/vault-memory")
-"""The state folder of unknown vaults: it cannot exist"""
-
-
-class StateFolders(Protocol):
-    """Finds the state folder of each vault of a host."""
-
-    def state_folder(self, vault: str) -> Path | None:
-        """Returns the state folder of the vault with this id, without opening the vault.
-
-        None for a vault that is not served. It must not block: each request asks for it.
-        """
-
-
-class PageRouter:
-    """The ASGI app of all pages of a host."""
-
-    def __init__(self, folders: StateFolders, pages: ResidentPages, settings: PageSettings) -> None:
-        self._folders = folders
-        self._pages = pages
-        self._settings = settings
-        self._wrong_links = WrongLinks(_refusal)
-        self._life = Starlette(lifespan=self._lifespan)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        match scope["type"]:
-            case "lifespan":
-                await self._life(scope, receive, send)
-            case "http":
-                async with AsyncExitStack() as stack:
-                    app = await self._app(Request(scope, receive), stack)
-                    await app(scope, receive, send)
-            case _:
-                await WebSocketClose(1008)(scope, receive, send)
-
-    @asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await self._pages.close_all()
+    # --- Requests ---
 
     async def _app(self, request: Request, stack: AsyncExitStack) -> ASGIApp:
         """Returns the page for a request, or the refusal. The stack closes the request."""
@@ -319,7 +272,7 @@ class PageRouter:
             if path.startswith(STATIC):
                 return self._static(request)
             vault = self._linked(request) if is_link else self._signed_in(request)
-            page = self._pages.page(vault, is_stream=path == EVENTS)
+            page = self._page(vault, is_stream=path == EVENTS)
             return await stack.enter_async_context(page)
         except LinkSpent:
             return self._wrong_links.refused(request)
@@ -337,7 +290,7 @@ class PageRouter:
 
     def _guard(self, vault: str) -> Guard:
         """Returns the checks for the page of a vault, which may be unknown."""
-        folder = self._folders.state_folder(vault) if vault else None
+        folder = self._vaults.state_folder(vault) if vault else None
         # Fault: a shorter way for unknown vaults would tell which ones are served.
         sessions = BrowserSessions(NOWHERE if folder is None else folder)
         return guard_of(self._settings, sessions)
@@ -383,3 +336,29 @@ def _refusal(error: VaultMemoryError, request: Request) -> Response:
     if error.http_status == 503:
         response.headers["retry-after"] = str(RETRY_SECONDS)
     return response
+
+
+# --- Call feed ---
+
+# Waits for changes of a vault whose upkeep is in this process, without a socket.
+
+
+class CallFeed:
+    """Asks the calls of a vault in this process, as `ChangeFeed` asks a daemon."""
+
+    def __init__(self, memory: "VaultMemory") -> None:
+        self._socket = memory.vault.state.socket
+        self._is_closed = False
+
+    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
+        """Returns the changes after `since`; waits for one, at most `wait` seconds."""
+        if self._is_closed:
+            return None
+        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
+        if answer is None:
+            return None
+        return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
+
+    def close(self) -> None:
+        """Lets each later call return None. A call that waits returns after its wait."""
+        self._is_closed = True
