@@ -23,7 +23,8 @@ from vault_memory.addons.page.page_app import PageSettings
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.config.server_sections import Serve
-from vault_memory.http.application import ServedRoutes, many_vaults_application
+from vault_memory.http.application import ServedRoutes, application
+from vault_memory.http.auth import Access
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens, VaultTokens
@@ -162,7 +163,7 @@ def serving_many(
     page_settings = PageSettings(PageAddress(HOST, port))
     pages = HostPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
     routes = ServedRoutes(page=pages, mounts={"/mcp": streamable_http.application(vaults)})
-    app = many_vaults_application(vaults, table, Serve(**settings), routes, counts)
+    app = application(vaults, Access(table, Serve(**settings)), routes, counts)
     host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)
     with running(Server(app, stopping=pages.stop_streams), listening):
         yield host

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import SingleVault
 from vault_memory.config.server_sections import Serve
-from vault_memory.http.application import application
+from vault_memory.http.application import ServedRoutes, application, vault_routes
+from vault_memory.http.auth import Access
 from vault_memory.http.connections import Limits
 from vault_memory.http.listen import Server, at_address, at_socket
+from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.scopes import Caller
 
@@ -54,6 +58,18 @@ class Served:
         return client
 
 
+def app_of(
+    memory: VaultMemory,
+    access: Access,
+    mounts: Mapping[str, ASGIApp] | None = None,
+    page: ASGIApp | None = None,
+) -> Starlette:
+    """The application of one vault."""
+    requests = Requests()
+    routes = ServedRoutes(page, mounts or {}, vault_routes(memory, access, requests))
+    return application(SingleVault(memory), access, routes, requests)
+
+
 @contextlib.contextmanager
 def serving(
     memory: VaultMemory,
@@ -66,7 +82,7 @@ def serving(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
-    app = application(memory, Tokens(callers), mounts, local=local, settings=Serve(**settings))
+    app = app_of(memory, Access(Tokens(callers), Serve(**settings), local), mounts)
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = Server(app, limits=limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -17,8 +17,8 @@ from tests.http.served import MIRA, TOMAS, Served
 from tests.scenarios.outside import Outside, at
 from vault_memory.api.metrics import RECOUNT_SECONDS, Family, Metrics, Sample
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.http import prometheus as of_web
 from vault_memory.http.metrics_text import as_text
+from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.tokens import TokenUnsafe
 from vault_memory.rules.paths.scopes import Caller
 
@@ -213,7 +213,7 @@ def test_a_metrics_token_that_others_can_read_or_guess_is_refused(
     file.chmod(mode)
 
     with pytest.raises(TokenUnsafe, match="metrics"):
-        of_web.metrics_route(memory, of_web.Requests(), str(file), for_local=False)
+        metrics_route(list, Requests(), "serve.metrics_token_file", str(file), memory.root)
 
 
 # ---- what it costs, and what it does without -------------------------------------------------------------------------

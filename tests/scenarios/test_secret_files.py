@@ -21,7 +21,9 @@ from vault_memory.config.sections import (
 )
 from vault_memory.config.server_sections import FleetSettings, Serve, ServeToken, TalkSettings
 from vault_memory.errors import VaultMemoryError
-from vault_memory.http.prometheus import Requests, metrics_route
+from vault_memory.http.application import vault_routes
+from vault_memory.http.auth import Access
+from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens
 
 SECRET = "0123456789abcdef" * 4
@@ -54,8 +56,8 @@ def tokens(memory: VaultMemory) -> str:
 
 
 def metrics(memory: VaultMemory) -> str:
-    file = memory.vault.config.serve.metrics_token_file
-    return raised(lambda: metrics_route(memory, Requests(), file, for_local=False))
+    access = Access(Tokens({}), memory.vault.config.serve)
+    return raised(lambda: vault_routes(memory, access, Requests()))
 
 
 def talk(memory: VaultMemory) -> str:

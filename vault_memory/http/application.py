@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -18,12 +19,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.addons import table
+from vault_memory.api.metrics import Metrics
 from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import (
     CALLER,
     VAULT,
-    SingleVault,
     VaultService,
     VaultUnavailable,
     VaultUnknown,
@@ -37,9 +38,8 @@ from vault_memory.http import openapi
 from vault_memory.http.auth import Access, Doorkeeper, busy, unauthorised
 from vault_memory.http.beside_calls import lifespan_of, page_beside_calls
 from vault_memory.http.origin_check import Gate
-from vault_memory.http.prometheus import Counting, Requests, metrics_route
+from vault_memory.http.prometheus import Counting, Requests, metrics_route, vitals
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
-from vault_memory.http.tokens import Tokens, TokenTable
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.open_vault import VaultClosed
 
@@ -58,8 +58,6 @@ MOST_CALLS = 4
 """Calls of one of many vaults that are answered at once; the others wait for these"""
 MOST_WAITING = 32
 """Calls of one of many vaults that wait; more are refused"""
-VAULT_SHARE = 8
-"""One of many vaults gets an eighth of the room for bodies"""
 
 
 class ServedRoutes(NamedTuple):
@@ -74,47 +72,13 @@ class ServedRoutes(NamedTuple):
 
 
 def application(
-    memory: VaultMemory,
-    tokens: Tokens,
-    mounts: Mapping[str, ASGIApp] | None = None,
-    *,
-    local: Caller | None = None,
-    settings: Serve | None = None,
-) -> ASGIApp:
-    """Returns an ASGI app for one vault.
-
-    `mounts` get the requests below their path, after the same checks. A client without a token is
-    `local`, if that is set: for a socket that only its owner can open. `settings` replace those of
-    `[serve]`.
-    """
-    serve = settings or memory.vault.config.serve
-    counts = Requests()
-    own = open_routes(memory, serve, counts, for_local=local is not None)
-    routes = ServedRoutes(mounts=mounts or {}, own=own)
-    return _application(SingleVault(memory), Access(tokens, serve, local), routes, counts)
-
-
-def many_vaults_application(
-    service: VaultService,
-    tokens: TokenTable,
-    settings: Serve,
-    routes: ServedRoutes,
-    counts: Requests,
-) -> ASGIApp:
-    """Returns an ASGI app for many vaults behind one address: a token opens one of them.
-
-    `settings` are those of the host: where it listens, and the limits for all vaults. `counts` get
-    the number and duration of requests, which name no vault.
-    """
-    access = Access(tokens, settings, vault_share=VAULT_SHARE)
-    calls = _application(service, access, routes, counts)
-    return calls if routes.page is None else page_beside_calls(calls, routes.page)
-
-
-def _application(
     service: VaultService, access: Access, routes: ServedRoutes, counts: Requests
 ) -> Starlette:
-    """Returns the app for bots: the calls, the mounted apps and the open routes."""
+    """Returns an ASGI app for one vault, or for many behind one address: a token opens one of them.
+
+    The settings of `access` are those of the server: where it listens, and the limits for all
+    vaults. `counts` get the number and duration of requests, which name no vault.
+    """
     serve = access.settings
     without_token = [*public_routes(), *routes.own]
     open_paths = {route.path for route in without_token}
@@ -135,7 +99,7 @@ def _application(
         exception_handlers={HTTPException: _http_error},
     )
     app.router.redirect_slashes = False
-    return app
+    return app if routes.page is None else page_beside_calls(app, routes.page)
 
 
 def _cors(serve: Serve) -> list[Middleware]:
@@ -303,26 +267,24 @@ class VaultTurns:
 
 # --- Open routes ---
 
-# The routes that need no token of ours.
+# The routes that need no token of ours. The checks of host, origin and length apply to them, too.
 
 
-def open_routes(
-    memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool
-) -> list[Route]:
-    """The routes without a token of ours: they are open, or check requests themselves.
-
-    The checks of host, origin and length apply to them, too. `for_local`: a client may come without
-    a token.
-    """
+def vault_routes(memory: VaultMemory, access: Access, requests: Requests) -> list[Route]:
+    """The routes of one vault that check requests themselves. Raises TokenUnsafe."""
     talk = memory.vault.config.talk
     talk_routes: list[Route] = []
     if talk.secret_file:
         talk_routes = table.part("talk.webhook").talk_routes(memory, talk)
-    return [
-        *public_routes(),
-        *talk_routes,
-        *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
-    ]
+    numbers = metrics_route(
+        Metrics(memory, partial(vitals, memory)).families,
+        requests,
+        "serve.metrics_token_file",
+        access.settings.metrics_token_file,
+        memory.root,
+        for_local=access.local is not None,
+    )
+    return [*talk_routes, *numbers]
 
 
 def public_routes() -> list[Route]:

@@ -28,6 +28,8 @@ MOST_BUFFERED = 64 << 20
 """Bytes of all bodies that are being read or answered"""
 UNKNOWN_SHARE = 4
 """Requests without a token of ours get a fourth of these bytes"""
+VAULT_SHARE = 8
+"""One of many vaults gets an eighth of the room for bodies"""
 
 Lease = Callable[[int], bool]
 """Reserves room for so many more bytes; False when the buffer is full"""
@@ -38,7 +40,7 @@ class BodyBuffer:
 
     # Many bodies, each short enough, could fill the memory together.
 
-    def __init__(self, capacity: int, of_vault: int) -> None:
+    def __init__(self, capacity: int, of_vault: int = 0) -> None:
         self._capacity = capacity
         self._of_vault = of_vault
         self._used: Counter[str] = Counter()
@@ -51,8 +53,9 @@ class BodyBuffer:
 
         def take(count: int) -> bool:
             nonlocal leased
-            # Fault: the bots of one vault could take the room of all others.
-            if self._used[vault] + count > self._of_vault:
+            # Fault: the bots of one vault could take the room of all others. A server with one
+            # vault names none.
+            if vault and self._used[vault] + count > self._of_vault:
                 return False
             if self._used.total() + count > self._capacity:
                 return False
@@ -75,8 +78,6 @@ class Access(NamedTuple):
     settings: Serve
     local: Caller | None = None
     """a client without a token"""
-    vault_share: int = 1
-    """one vault gets this part of the room for bodies: with 4, a fourth"""
 
 
 class Doorkeeper:
@@ -99,9 +100,9 @@ class Doorkeeper:
         of_unknown = capacity // UNKNOWN_SHARE
         of_callers = capacity - of_unknown
         # A body of the greatest length always has room.
-        of_vault = max(self._longest, of_callers // access.vault_share)
+        of_vault = max(self._longest, of_callers // VAULT_SHARE)
         self._callers_buffer = BodyBuffer(of_callers, of_vault)
-        self._unknown_buffer = BodyBuffer(of_unknown, of_unknown)
+        self._unknown_buffer = BodyBuffer(of_unknown)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

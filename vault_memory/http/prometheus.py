@@ -7,7 +7,7 @@ token of its own. Requests over the owner's Unix socket need no token.
 import hmac
 import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.api import daemon_client
-from vault_memory.api.metrics import Family, Metrics, Sample
+from vault_memory.api.metrics import Family, Sample
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http import metrics_text
 from vault_memory.http.responses import HEADERS, refusal
@@ -112,31 +112,35 @@ class Counting:
 
 
 def metrics_route(
-    memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool
+    families: Callable[[], list[Family]],
+    requests: Requests,
+    setting: str,
+    token_file: str,
+    folder: Path,
+    *,
+    for_local: bool = False,
 ) -> list[Route]:
     """Returns the route with its own check of tokens; no route when no request could pass.
 
-    Raises TokenUnsafe.
+    `setting` names the file of the token, which must be outside of `folder`, that of the vaults.
+    `for_local`: a client may come without a token. Raises TokenUnsafe.
     """
-    setting = "serve.metrics_token_file"
     token = ""
     if token_file:
-        token = token_in(Path(token_file).expanduser(), setting, memory.root)
+        token = token_in(Path(token_file).expanduser(), setting, folder)
     if not token and not for_local:
         return []
-    metrics = Metrics(memory, lambda: _vitals(memory))
 
     async def answer(request: Request) -> Response:
         credentials = request.headers.getlist("authorization")
-        if not may_read(credentials, token, for_local=for_local):
+        if not _may_read(credentials, token, for_local=for_local):
             hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
             return refusal(
                 401, "unauthorised", "the numbers have a token of their own", hint, CHALLENGE
             )
-        families = await anyio.to_thread.run_sync(metrics.families)
-        return Response(
-            metrics_text.as_text([*families, *requests.families()]), 200, HEADERS, FORMAT
-        )
+        numbers = await anyio.to_thread.run_sync(families)
+        text = metrics_text.as_text([*numbers, *requests.families()])
+        return Response(text, 200, HEADERS, FORMAT)
 
     return [Route(PATH, answer, methods=["GET"])]
 
@@ -144,7 +148,7 @@ def metrics_route(
 CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
 
 
-def may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
+def _may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
     """Whether these `Authorization` headers have the token; `for_local`: or there are none."""
     if not credentials:
         return for_local
@@ -158,6 +162,7 @@ def may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
     return is_right and len(credentials) == 1 and scheme.lower() == "bearer"
 
 
-def _vitals(memory: VaultMemory) -> "VitalsJson | None":
+def vitals(memory: VaultMemory) -> "VitalsJson | None":
+    """Asks the daemon for its state; None when none runs."""
     answer = daemon_client.ask(memory.vault.state.socket, "vitals", {})
     return cast("VitalsJson | None", answer)

@@ -3,23 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vault_memory.addons import table
 from vault_memory.api.metrics import Family, Sample
-from vault_memory.http import listen, metrics_text
-from vault_memory.http.application import ServedRoutes, many_vaults_application
+from vault_memory.http import listen
+from vault_memory.http.application import ServedRoutes, application
+from vault_memory.http.auth import Access
 from vault_memory.http.listen import Listening
-from vault_memory.http.prometheus import CHALLENGE, FORMAT, PATH, Requests, may_read
-from vault_memory.http.responses import HEADERS, refusal
-from vault_memory.http.tokens import token_in
+from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.service.host_report import state_of, trouble_of
 from vault_memory.service.vault_host import memory_in_use
 
@@ -38,14 +33,20 @@ def serve_host(
     """Answers requests until SIGTERM or SIGINT, and then the open ones."""
     settings = host.config.serve
     counts = Requests()
-    own = metrics_routes(host, counts)
+    numbers = metrics_route(
+        partial(host_families, host),
+        counts,
+        "host.metrics_token_file",
+        host.config.host.metrics_token_file,
+        host.catalog.folder,
+    )
     with ExitStack() as stack:
         page, stop_streams = None, None
         if with_page:
             beside = table.part("page.beside")
             page, stop_streams = stack.enter_context(beside.host_pages(host, listening))
-        routes = ServedRoutes(page, mounts, own)
-        app = many_vaults_application(host, host, settings, routes, counts)
+        routes = ServedRoutes(page, mounts, numbers)
+        app = application(host, Access(host, settings), routes, counts)
 
         def stopping() -> None:
             host.begin_stop()
@@ -59,46 +60,7 @@ def serve_host(
 
 # `/metrics` of a host: totals of all vaults, which name no vault and no person.
 
-SETTING = "host.metrics_token_file"
 STATES = ("closed", "open", "in_use", "failed", "refused")
-
-
-def metrics_routes(host: "VaultHost", requests: Requests) -> list[Route]:
-    """Returns the route; none when no token is configured. Raises TokenUnsafe."""
-    return routes_of_numbers(
-        lambda: host_families(host),
-        requests,
-        host.config.host.metrics_token_file,
-        host.catalog.folder,
-    )
-
-
-def routes_of_numbers(
-    families: Callable[[], list[Family]], requests: Requests, token_file: str, folder: Path
-) -> list[Route]:
-    """Returns the route for these numbers; none without a token. Raises TokenUnsafe.
-
-    `folder` has the vaults: the token must be outside of it.
-    """
-    if not token_file:
-        return []
-    token = token_in(Path(token_file).expanduser(), SETTING, folder)
-
-    async def answer(request: Request) -> Response:
-        credentials = request.headers.getlist("authorization")
-        if not may_read(credentials, token, for_local=False):
-            return refusal(
-                401,
-                "unauthorised",
-                "the numbers have a token of their own",
-                f"send the token of `{SETTING}` as `Authorization: Bearer TOKEN`",
-                CHALLENGE,
-            )
-        numbers = await anyio.to_thread.run_sync(families)
-        text = metrics_text.as_text([*numbers, *requests.families()])
-        return Response(text, 200, HEADERS, FORMAT)
-
-    return [Route(PATH, answer, methods=["GET"])]
 
 
 def host_families(host: "VaultHost") -> list[Family]:

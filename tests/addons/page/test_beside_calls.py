@@ -2,18 +2,18 @@
 
 from starlette.testclient import TestClient
 
-from tests.http.served import CALLERS, MIRA
+from tests.http.served import CALLERS, MIRA, app_of
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.http.application import application
-from vault_memory.http.beside_calls import page_beside_calls
+from vault_memory.config.server_sections import Serve
+from vault_memory.http.auth import Access
 from vault_memory.http.tokens import Tokens
 
 
 def test_bots_get_the_same_answers_beside_the_page(sample: VaultMemory) -> None:
-    calls = application(sample, Tokens(CALLERS))
+    access = Access(Tokens(CALLERS), Serve())
     settings = PageSettings(PageAddress("localhost", 80))
     page = page_application(sample, settings, EventHub(sample))
     headers = {"authorization": f"Bearer {MIRA}"}
@@ -21,8 +21,8 @@ def test_bots_get_the_same_answers_beside_the_page(sample: VaultMemory) -> None:
     note = "/v1/notes/Users/mira/lantern/config/USER.md"
 
     with (
-        TestClient(calls, base, headers=headers) as alone,
-        TestClient(page_beside_calls(calls, page), base, headers=headers) as beside,
+        TestClient(app_of(sample, access), base, headers=headers) as alone,
+        TestClient(app_of(sample, access, page=page), base, headers=headers) as beside,
     ):
         for path in ("/v1/notes", note, "/v1/held", "/v1/facts?entity=mira"):
             assert alone.get(path).status_code == 200

@@ -17,15 +17,13 @@ from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.edits import people
 from vault_memory.errors import ConfigError, NoVault, UsageError
-from vault_memory.http import application, listen
+from vault_memory.http import application, auth, listen, prometheus
 from vault_memory.http import tokens as http_tokens
 from vault_memory.mcp import streamable_http
 from vault_memory.rules.paths import scopes
 from vault_memory.vault import marker
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
@@ -162,7 +160,13 @@ def _serve(
     if not (tokens or local or has_other_access or with_page):
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     warn_if_unencrypted(context, settings)
-    app = application.application(memory, tokens, _mounted(memory), local=local, settings=settings)
+    access, requests = auth.Access(tokens, settings, local), prometheus.Requests()
+    service = vault_service.SingleVault(memory)
+    routes = application.ServedRoutes(
+        mounts={"/mcp": streamable_http.application(service)},
+        own=application.vault_routes(memory, access, requests),
+    )
+    app = application.application(service, access, routes, requests)
     listening = listen.listening_of(settings)
 
     def say_where() -> None:
@@ -183,11 +187,6 @@ def _load_tokens(memory: "VaultMemory", settings: "Serve") -> "Tokens":
         # Two names that are one folder on some systems would open each other's notes.
         people.refuse_twin(row.user, memory.root, memory.layout)
     return tokens
-
-
-def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
-    """Return the applications beside the calls."""
-    return {"/mcp": streamable_http.application(vault_service.SingleVault(memory))}
 
 
 def _make_token(context: Context, name: str, local: LocalCaller) -> None:

@@ -22,10 +22,10 @@ from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
 from vault_memory.http import listen
-from vault_memory.http.application import ServedRoutes, many_vaults_application
-from vault_memory.http.prometheus import Requests
+from vault_memory.http.application import ServedRoutes, application
+from vault_memory.http.auth import Access
+from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.mcp import streamable_http
-from vault_memory.service.host_server import routes_of_numbers
 
 logger = logging.getLogger(__name__)
 
@@ -80,13 +80,17 @@ def _serve(
     tokens = LedgerTokens(ledger)
     settings = _with_address(fleet.config.serve, own.address)
     requests = Requests()
-    numbers = routes_of_numbers(
-        lambda: fleet_families(host), requests, fleet.config.host.metrics_token_file, fleet.scratch
+    numbers = metrics_route(
+        partial(fleet_families, host),
+        requests,
+        "host.metrics_token_file",
+        fleet.config.host.metrics_token_file,
+        fleet.scratch,
     )
     mounts = {"/mcp": streamable_http.application(HeldVaults())}
     routes = ServedRoutes(mounts=mounts, own=numbers)
-    app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
-    app = Forwarding(app, host, tokens, settings.max_body_bytes)
+    calls = application(HeldVaults(), Access(tokens, settings), routes, requests)
+    app = Forwarding(calls, host, tokens, settings.max_body_bytes)
 
     def say_ready() -> None:
         host.ready()

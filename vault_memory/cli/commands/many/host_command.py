@@ -23,8 +23,6 @@ from vault_memory.mcp import streamable_http
 from vault_memory.service import host_folder, host_report, host_server, vault_catalog, vault_host
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
@@ -161,12 +159,13 @@ def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
         context.say(f"listening on {listening.address}")
 
     with server.running():
-        host_server.serve_host(server, listening, _mounted(server), say_where, with_page=with_page)
-
-
-def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
-    """Return the applications beside the calls."""
-    return {"/mcp": streamable_http.application(server)}
+        host_server.serve_host(
+            server,
+            listening,
+            {"/mcp": streamable_http.application(server)},
+            say_where,
+            with_page=with_page,
+        )
 
 
 def _tend(context: Context, server: "VaultHost") -> None:
