@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from vault_memory.facts.entity_info import FactChange
 
 Answer = Mapping[str, Any]
-CHANGES = ("subject", "predicate", "object", "valid_from", "valid_until")
-"""The parts of a fact that a correction may have"""
 PROPOSED = "proposed"
 """Why a fact remains: its removal waits for the person"""
 
@@ -231,7 +229,8 @@ class ScopedVault:
 
     def correct_fact(self, request: "requests.CorrectArguments") -> "answers.FactChangeJson":
         """Replace what is wrong in a fact."""
-        right = {name: getattr(request, name) for name in CHANGES}
+        right = asdict(request)
+        del right["fact"], right["expected_revision"]
         if all(value is None for value in right.values()):
             raise UsageError(
                 "nothing says what is right", hint="give `object`, or another part of the fact"

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords
 
-_COLUMNS = (
-    "f.fact, f.subject, f.predicate, f.object, f.valid_from, f.valid_until, f.temporary,"
-    " f.confidence, f.ref, f.origin, f.struck, f.supersedes, f.confirmed, f.topic, s.name,"
-    " f.text, n.path"
-)
 _TABLES = "fact f JOIN note n ON n.id = f.note JOIN scope s ON s.id = f.scope"
 
 FactInNote = tuple[str, "Fact"]
@@ -290,38 +285,19 @@ def _read(
 ) -> list[FactInNote]:
     if not scope_ids:
         return []
+    stated = ", ".join(f"f.{name}" for name in facts_fact.INDEXED)
     sql = (
-        f"SELECT {_COLUMNS}"
+        f"SELECT f.fact, s.name, f.text, n.path, {stated}"
         f" FROM {_TABLES}"
         f" WHERE f.scope IN {marks(scope_ids)}{condition}"
         " ORDER BY n.path, f.ordinal"
     )
     rows = index.connection.execute(sql, (*scope_ids, *values))
-    return [(row[-1], _fact(row)) for row in rows]
+    return [(row[3], _fact(row)) for row in rows]
 
 
 def _fact(row: Sequence[Any]) -> "Fact":
-    """Return the fact of a row of `_COLUMNS`."""
-    return facts_fact.Fact(
-        id=row[0],
-        subject=row[1],
-        predicate=row[2],
-        object=row[3],
-        valid_from=_day(row[4]),
-        valid_until=_day(row[5]),
-        temporary=bool(row[6]),
-        confidence=row[7],
-        ref=row[8],
-        origin=row[9],
-        struck=bool(row[10]),
-        supersedes=row[11],
-        confirmed=bool(row[12]),
-        topic=row[13],
-        scope=row[14],
-        text=row[15],
-        unclear=facts_fact.unclear_mark(row[15]),
-    )
-
-
-def _day(text: str | None) -> date | None:
-    return date.fromisoformat(text) if text else None
+    """Return the fact of a row that `_read` selects."""
+    id_, scope, text, _, *said = row
+    values = dict(zip(facts_fact.INDEXED, said, strict=True), unclear=facts_fact.unclear_mark(text))
+    return facts_fact.restated(values, id=id_, scope=scope, text=text)

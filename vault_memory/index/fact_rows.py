@@ -20,17 +20,11 @@ GAP = 1 << 20
 """Distance between the ordinals of two facts of a note, so that new facts fit between them"""
 MAX_ORDINAL = 1 << 62
 
-_WRITTEN = (
-    "ordinal, fact, subject, predicate, object, valid_from, valid_until, temporary,"
-    " confidence, ref, origin, struck, supersedes, confirmed, topic, text,"
-    " subject_key, object_key"
-)
-_COLUMN_COUNT = len(_WRITTEN.split(",")) + 2
 _PREDICATE, _SUBJECT_KEY, _OBJECT_KEY = 3, -2, -1
-"""Positions in a row of `_WRITTEN`"""
+"""Positions in a `Row`"""
 
 Row = tuple[Any, ...]
-"""The values of the columns of `_WRITTEN`"""
+"""The values of `_columns`"""
 EntityName = tuple[str, str]
 """A folded name, and the folded name of the entity it refers to"""
 
@@ -92,7 +86,7 @@ def _ordinal(connection: Connection, note: int, position: int) -> int:
 def _replace_facts(connection: Connection, note: int, scope: int, rows: set[Row]) -> None:
     ids = {
         row[1:]: row[0]
-        for row in connection.execute(f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,))
+        for row in connection.execute(f"SELECT id, {_columns()} FROM fact WHERE note = ?", (note,))
     }
     stale = [(id_,) for row, id_ in ids.items() if row not in rows]
     connection.executemany("DELETE FROM fact WHERE id = ?", stale)
@@ -104,32 +98,23 @@ def _row_ordinal(row: Row) -> int:
 
 
 def _insert_facts(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
-    placeholders = ",".join("?" * _COLUMN_COUNT)
-    sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({placeholders})"
+    columns = f"note, scope, {_columns()}"
+    placeholders = ",".join("?" * len(columns.split(",")))
+    sql = f"INSERT INTO fact({columns}) VALUES ({placeholders})"
     connection.executemany(sql, [(note, scope, *row) for row in rows])
+
+
+def _columns() -> str:
+    """Return the columns of a fact, from its ordinal on."""
+    names = ("ordinal", "fact", *facts_fact.INDEXED, "text", "subject_key", "object_key")
+    return ", ".join(names)
 
 
 def _values(fact: "Fact") -> Row:
     """Return the columns of a fact after its ordinal."""
-    return (
-        fact.id,
-        fact.subject,
-        fact.predicate,
-        fact.object,
-        fact.valid_from and fact.valid_from.isoformat(),
-        fact.valid_until and fact.valid_until.isoformat(),
-        fact.temporary,
-        fact.confidence,
-        fact.ref,
-        fact.origin,
-        fact.struck,
-        fact.supersedes,
-        fact.confirmed,
-        fact.topic,
-        fact.text,
-        facts_fact.folded(fact.subject),
-        facts_fact.folded(fact.object),
-    )
+    stated = facts_fact.stated(fact)
+    keys = (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
+    return (fact.id, *(stated[name] for name in facts_fact.INDEXED), fact.text, *keys)
 
 
 # --- Names of entities ---

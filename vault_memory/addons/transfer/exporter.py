@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -277,12 +277,8 @@ def _facts_by_text(section: "Section", scope: str) -> "dict[str, Fact]":
 
 
 def _fact_fields(fact: "Fact") -> Line:
-    fields = asdict(fact)
-    del fields["scope"], fields["text"]
-    for name in ("valid_from", "valid_until"):
-        day = fields[name]
-        fields[name] = day and day.isoformat()
-    return fields | {"date": fields["valid_from"]}
+    stated = facts_fact.stated(fact)
+    return {"id": fact.id, **stated, "date": stated["valid_from"]}
 
 
 def _turn_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:

@@ -29,7 +29,15 @@ from vault_memory.rules.edits.audit_record import (
 )
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import replay
-from vault_memory.rules.facts.fact import Fact, folded, identified, read_fact, section_facts
+from vault_memory.rules.facts.fact import (
+    Fact,
+    folded,
+    identified,
+    read_fact,
+    restated,
+    section_facts,
+    stated,
+)
 from vault_memory.rules.facts.fact_page import (
     ANOTHER_VALUE,
     Change,
@@ -62,32 +70,13 @@ def wish_of(
         "conflicts": rules.mode_of(fact.predicate if fact else ""),
     }
     if fact is not None:
-        wish["fact"] = {
-            "subject": fact.subject,
-            "predicate": fact.predicate,
-            "object": fact.object,
-            "valid_from": fact.valid_from and fact.valid_from.isoformat(),
-            "valid_until": fact.valid_until and fact.valid_until.isoformat(),
-            "temporary": fact.temporary,
-            "confidence": fact.confidence,
-            "ref": fact.ref,
-            "origin": fact.origin,
-            "struck": fact.struck,
-            "supersedes": fact.supersedes,
-            "confirmed": fact.confirmed,
-            "topic": fact.topic,
-            "unclear": fact.unclear,
-        }
+        wish["fact"] = stated(fact)
     return wish
 
 
 def fact_of(wish: Wish) -> Fact:
     """Returns the fact of a wish that adds or corrects one."""
-    fields = dict(wish["fact"])
-    for name in ("valid_from", "valid_until"):
-        day = fields[name]
-        fields[name] = date.fromisoformat(day) if day else None
-    return identified(Fact("", scope=wish["scope"], **fields))
+    return identified(restated(wish["fact"], scope=wish["scope"]))
 
 
 def change_of(doc: SectionedDoc, wish: Wish) -> Change:

@@ -11,10 +11,11 @@ the note and is no fact; `doctor` shows it.
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from vault_memory.markdown.document import Section, SectionedDoc
 from vault_memory.markdown.letters import folded_line
@@ -125,6 +126,28 @@ class Fact:
             yield "confirmed"
         if self.unclear:
             yield f"unclear:{self.unclear}"
+
+
+STATED = tuple(field.name for field in fields(Fact) if field.name not in ("id", "scope", "text"))
+"""The fields that say something; the others say where it stands"""
+INDEXED = tuple(name for name in STATED if name != "unclear")
+"""Those that the index keeps; that a fact is unclear follows from its text"""
+_DAYS = ("valid_from", "valid_until")
+_IS_SAID = ("temporary", "struck", "confirmed")
+"""Fields that are true or false"""
+
+
+def stated(fact: Fact) -> dict[str, Any]:
+    """Returns what a fact says by the names of `STATED`, days as 2026-01-31."""
+    values = {name: getattr(fact, name) for name in STATED}
+    return values | {name: values[name] and values[name].isoformat() for name in _DAYS}
+
+
+def restated(values: Mapping[str, Any], *, id: str = "", scope: str = "", text: str = "") -> Fact:
+    """Returns the fact of the values that `stated` gave, or that SQLite made of them."""
+    days = {name: date.fromisoformat(values[name]) if values[name] else None for name in _DAYS}
+    said = {name: bool(values[name]) for name in _IS_SAID}
+    return Fact(id, scope=scope, text=text, **{**values, **days, **said})
 
 
 folded = folded_line
