@@ -141,10 +141,12 @@ def config_file(vault: Outside) -> Path:
 
 def test_set_changes_one_key_and_keeps_every_comment(vault: Outside) -> None:
     file = config_file(vault)
-    file.write_text('# mine\n[recall]\nlimit = 3  # few\n\n[embedding]\nkind = "off"\n')
+    file.write_text('# mine\n[recall]\nmemory_budget = 3  # few\n\n[embedding]\nkind = "off"\n')
 
-    assert vault.run("config", "set", "recall.limit", "9").code == 0
-    assert file.read_text() == ('# mine\n[recall]\nlimit = 9  # few\n\n[embedding]\nkind = "off"\n')
+    assert vault.run("config", "set", "recall.memory_budget", "9").code == 0
+    assert file.read_text() == (
+        '# mine\n[recall]\nmemory_budget = 9  # few\n\n[embedding]\nkind = "off"\n'
+    )
     assert vault.run("config", "set", "sleep_cycle.cron", "0 3 * * *").code == 0
     assert file.read_text().endswith('[sleep_cycle]\ncron = "0 3 * * *"\n')
 
@@ -152,7 +154,7 @@ def test_set_changes_one_key_and_keeps_every_comment(vault: Outside) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("recall.limit", "many"),
+        ("recall.memory_budget", "many"),
         ("recall.nothing", "1"),
         ("learning.jaccard", "0.9"),
         ("nothing.x", "1"),
@@ -163,24 +165,24 @@ def test_a_wrong_setting_is_refused_and_the_file_stays(
     vault: Outside, key: str, value: str
 ) -> None:
     file = config_file(vault)
-    file.write_text("[recall]\nlimit = 3\n")
+    file.write_text("[recall]\nmemory_budget = 3\n")
 
     done = vault.run("config", "set", key, value)
 
     assert done.code in (2, 3)
     assert "hint: " in done.err
     assert ".trial" not in done.err
-    assert file.read_text() == "[recall]\nlimit = 3\n"
+    assert file.read_text() == "[recall]\nmemory_budget = 3\n"
     assert [path.name for path in file.parent.glob("*.trial")] == []
 
 
 def test_check_names_place_and_reason_of_each_problem(vault: Outside) -> None:
-    config_file(vault).write_text('[recall]\nlimit = "x"\n[embeding]\nkind = "off"\n')
+    config_file(vault).write_text('[recall]\nmemory_budget = "x"\n[embeding]\nkind = "off"\n')
 
     done = vault.run("config", "check")
 
     assert done.code == 3
-    assert "recall.limit" in done.out
+    assert "recall.memory_budget" in done.out
     assert "embeding" in done.out
     assert "hint: " in done.err
 
@@ -193,7 +195,7 @@ def test_check_says_that_there_is_no_file(vault: Outside) -> None:
             f"there is no file {file}: each key has its default\n"
         )
     assert not vault.ok("config", "check")["exists"]
-    file.write_text("[recall]\nlimit = 3\n")
+    file.write_text("[recall]\nmemory_budget = 3\n")
     assert vault.run("config", "check").out == f"{file} has no problems\n"
 
 

@@ -235,14 +235,14 @@ def test_notes_beside_those_of_a_person_never_become_those_of_another(outside: O
 def test_a_layout_is_set_and_its_configuration_can_be_put_back(outside: Outside):
     others.plain(outside.vault)
     config = outside.home / "own.toml"
-    config.write_text("# mine\n[recall]\nlimit = 3\n")
+    config.write_text("# mine\n[recall]\nmemory_budget = 3\n")
     before = contents(outside.vault)
 
     change = outside.ok("layout", "plain", "--config", str(config))
 
     assert change["layout"]["chosen_by"] == "configuration"
-    assert Path(change["backup"]).read_text() == "# mine\n[recall]\nlimit = 3\n"
-    assert config.read_text().startswith("# mine\n[recall]\nlimit = 3\n")
+    assert Path(change["backup"]).read_text() == "# mine\n[recall]\nmemory_budget = 3\n"
+    assert config.read_text().startswith("# mine\n[recall]\nmemory_budget = 3\n")
     assert 'name = "plain"' in config.read_text()
     after = contents(outside.vault)
     after.pop(MARKER)

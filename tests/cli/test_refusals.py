@@ -178,14 +178,21 @@ def test_a_symlink_out_of_the_vault_is_not_read(outside: Outside):
 def test_one_error_lists_all_problems_of_the_configuration(outside: Outside):
     file = outside.home / "own.toml"
     file.write_text(
-        '[recall]\nlimit = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n'
+        '[recall]\nmemory_budget = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n'
     )
 
     done = outside.run("search", "tea", "--config", str(file), "--json")
 
     refused_in_json(done, 3, "config_error")
     problems = "\n".join(done.error["problems"])
-    for word in ("recall.limit", "recall.mood", "mode", "watch.poll_seconds", "nope", str(file)):
+    for word in (
+        "recall.memory_budget",
+        "recall.mood",
+        "mode",
+        "watch.poll_seconds",
+        "nope",
+        str(file),
+    ):
         assert word in problems, problems
     refused(outside.run("search", "tea", "--config", str(file)), 3, "recall.mood")
 
@@ -196,7 +203,7 @@ def test_one_error_lists_all_problems_of_the_configuration(outside: Outside):
         "[recall\n",
         "recall = 3\n",
         "\x00",
-        "[recall]\nlimit = -1\n",
+        "[recall]\nmemory_budget = -1\n",
         "[watch]\npoll_seconds = 0\n",
         "[watch]\nsweep_seconds = nan\n",
         "[embedding]\nkind = 'magic'\n",
@@ -221,7 +228,11 @@ def test_a_missing_configuration_file_exits_with_3(outside: Outside):
 
 
 def test_environment_variables_are_validated_like_a_file(outside: Outside):
-    for name in ("VAULT_MEMORY_RECALL_LIMIT", "VAULT_MEMORY_RECALL_MOOD", "VAULT_MEMORY_NOPE"):
+    for name in (
+        "VAULT_MEMORY_RECALL_MEMORY_BUDGET",
+        "VAULT_MEMORY_RECALL_MOOD",
+        "VAULT_MEMORY_NOPE",
+    ):
         done = outside.run("search", "tea", "--json", env=outside.environment | {name: "many"})
         refused_in_json(done, 3, "config_error")
 

@@ -168,23 +168,25 @@ def test_the_environment_may_name_the_vault_and_a_flag_overrides_it(vault_with_t
 def test_the_environment_may_name_the_configuration_and_a_flag_overrides_it(
     vault_with_tea: Outside,
 ):
-    def settings_file(name: str, limit: int) -> Path:
+    def settings_file(name: str, most: int) -> Path:
         file = vault_with_tea.home / name
-        file.write_text(f"[recall]\nlimit = {limit}\n")
+        file.write_text(f"max_memory_chars = {most}\n")
         return file
 
     for number in range(5):
         vault_with_tea.write(f"memory/{number}.md", f"- tea number {number}\n")
-    env = vault_with_tea.settings | {"VAULT_MEMORY_CONFIG": str(settings_file("two.toml", 2))}
+    env = vault_with_tea.settings | {"VAULT_MEMORY_CONFIG": str(settings_file("two.toml", 400))}
 
-    def hits(*options: str, **more: str) -> int:
+    def lines(*options: str, **more: str) -> int:
         vault_with_tea.settings = {**env, **more}
-        return len(vault_with_tea.here("search", "tea", "--json", *options).json["hits"])
+        block = vault_with_tea.here("context", "tea", "--json", *options).json["text"]
+        assert isinstance(block, str)
+        return block.count("tea number")
 
-    assert hits() == 2
-    assert hits("--config", str(settings_file("three.toml", 3))) == 3
-    assert hits(VAULT_MEMORY_RECALL_LIMIT="4") == 4
-    assert hits("--limit", "1", VAULT_MEMORY_RECALL_LIMIT="4") == 1
+    assert lines() == 1
+    assert lines("--config", str(settings_file("three.toml", 500))) == 2
+    assert lines(VAULT_MEMORY_MAX_MEMORY_CHARS="600") == 3
+    assert lines("--budget", "300", VAULT_MEMORY_MAX_MEMORY_CHARS="600") == 0
 
 
 def test_a_custom_layout_is_used(vault_with_tea: Outside):

@@ -108,9 +108,9 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("record", "--session", "", *NEW_TURN[3:], "x"), "belongs to a session", 2),
     (("index", "none.md"), "no note is at `none.md`", 0),
     (("index", "../x"), "is not a path in a vault", 2),
-    (("config", "show", "recall.limit"), "has the wrong number of arguments", 2),
-    (("config", "set", "recall.limit", "many"), "Expected `int`", 3),
-    (("config", "set", "recall.limit", "-4"), "write `--` before a text", 2),
+    (("config", "show", "recall.memory_budget"), "has the wrong number of arguments", 2),
+    (("config", "set", "recall.memory_budget", "many"), "Expected `int`", 3),
+    (("config", "set", "recall.memory_budget", "-4"), "write `--` before a text", 2),
     (("models", "install", "nemo"), "the models are minilm, multilingual", 2),
     (("completion", "tcsh"), "'bash', 'zsh', 'fish'", 2),
     # A path is wrong.
@@ -245,11 +245,11 @@ def test_a_program_gets_the_same_error_as_json(vault: Outside, arguments: tuple[
 
 
 def test_a_wrong_variable_is_named_and_not_the_file(vault: Outside):
-    vault.settings["VAULT_MEMORY_RECALL_LIMIT"] = "many"
+    vault.settings["VAULT_MEMORY_RECALL_MEMORY_BUDGET"] = "many"
 
     done = vault.run("search", "lamp")
 
-    assert "environment: VAULT_MEMORY_RECALL_LIMIT = 'many': Expected `int`" in done.err
+    assert "environment: VAULT_MEMORY_RECALL_MEMORY_BUDGET = 'many': Expected `int`" in done.err
     assert "vault-memory.toml" not in done.err
     assert done.code == 3
 

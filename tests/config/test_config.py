@@ -17,9 +17,11 @@ def test_without_a_file_every_setting_has_a_default(tmp_path):
 
 
 def test_the_environment_overrides_the_file(tmp_path):
-    loaded = load(tmp_path, "[recall]\nlimit = 3\nmode = 'keyword'\n", RECALL_LIMIT="7")
+    loaded = load(
+        tmp_path, "[recall]\nmemory_budget = 3\nmode = 'keyword'\n", RECALL_MEMORY_BUDGET="0"
+    )
 
-    assert loaded.recall.limit == 7
+    assert loaded.recall.memory_budget == 0
     assert loaded.recall.mode == "keyword"
 
 
@@ -142,10 +144,21 @@ def test_a_variable_of_an_earlier_version_is_named_too(tmp_path, caplog):
     assert told.startswith("environment: VAULT_MEMORY_BRAIN_ROOM is no longer a setting")
 
 
+def test_a_variable_of_a_table_of_an_earlier_version_is_named_too(tmp_path, caplog):
+    assert load(tmp_path, "", SESSIONS_IDLE_MINUTES="4") == config.Config()
+    [told] = caplog.messages
+    assert told.startswith("environment: VAULT_MEMORY_SESSIONS_IDLE_MINUTES is no longer a setting")
+
+
+def test_an_unknown_key_of_a_table_of_an_earlier_version_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"`sessions\.idle_hours` is not known"):
+        load(tmp_path, "[sessions]\nidle_hours = 1\n")
+
+
 def test_no_setting_is_listed_as_one_of_an_earlier_version():
     for key in config.NO_SETTINGS:
         section, _, name = key.partition(".")
-        assert name not in getattr(config.Config(), section)._fields
+        assert name not in getattr(getattr(config.Config(), section, ()), "_fields", ())
 
 
 def test_a_predicate_has_its_number_of_values_and_its_mode(tmp_path):

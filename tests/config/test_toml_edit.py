@@ -11,7 +11,7 @@ from vault_memory.errors import ConfigError
 
 FILE = """# mine
 [recall]
-limit = 3   # few
+memory_budget = 3   # few
 
 [remote] # home
 url = "https://old.example.org/dav"
@@ -35,8 +35,8 @@ def test_a_key_is_changed_in_place_and_a_new_one_follows():
 
 def test_a_missing_table_is_added_at_the_end():
     assert with_table(
-        "# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}
-    ) == ('# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n')
+        "# mine\n[recall]\nmemory_budget = 3\n", "remote", {"url": "https://x", "insist": True}
+    ) == ('# mine\n[recall]\nmemory_budget = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n')
     assert with_table("", "remote", {"poll_seconds": 2.5}) == "[remote]\npoll_seconds = 2.5\n"
 
 
@@ -45,7 +45,7 @@ def test_removing_a_table_leaves_everything_else_unchanged():
 
     assert (
         left
-        == '# mine\n[recall]\nlimit = 3   # few\n\n# how it embeds\n[embedding]\nkind = "off"\n'
+        == '# mine\n[recall]\nmemory_budget = 3   # few\n\n# how it embeds\n[embedding]\nkind = "off"\n'
     )
     assert without_table(left, "remote") == left
 
@@ -57,7 +57,7 @@ def test_line_endings_and_odd_characters_are_kept():
     odd = FILE.replace("# few", "# few \u2028 \x85")
     values = {"url": "https://new.example.org", "user": "mira"}
 
-    for text in (FILE, odd, "# mine\n[recall]\nlimit = 3\n"):
+    for text in (FILE, odd, "# mine\n[recall]\nmemory_budget = 3\n"):
         assert with_table(crlf(text), "remote", values) == crlf(with_table(text, "remote", values))
         assert without_table(crlf(text), "remote") == crlf(without_table(text, "remote"))
     assert "# few \u2028 \x85\n" in with_table(odd, "remote", values)
@@ -81,4 +81,4 @@ def test_any_text_survives_editing_unchanged(value: str):
     changed = with_table(FILE, "remote", {"user": value})
 
     assert tomllib.loads(changed)["remote"]["user"] == value
-    assert tomllib.loads(changed)["recall"] == {"limit": 3}
+    assert tomllib.loads(changed)["recall"] == {"memory_budget": 3}

@@ -395,16 +395,16 @@ def test_a_line_already_in_the_block_is_not_recalled_again(memory):
     assert found.text.count("works_at: the dairy") == 1
 
 
-def test_recall_has_its_own_budget(tmp_path):
+def test_recalled_lines_have_their_own_budget(tmp_path):
     many = {
-        f"Users/ann/memories/h{at}.md": f"- The white hive number {at} by the brook {'buzz ' * 30}\n"
-        for at in range(9)
+        f"Users/ann/memories/h{at}.md": f"- The white hive number {at} by the brook {'buzz ' * 80}\n"
+        for at in range(16)
     }
-    with opened(tmp_path, NOTES | many, recall=config.Recall(budget=600)) as memory:
+    with opened(tmp_path, NOTES | many) as memory:
         found = block(memory)
 
-    assert sum(part.chars for part in found.parts if part.kind == "recalled") <= 600
-    assert any(cut.kind == "recalled" and "[recall] budget" in cut.reason for cut in found.cut)
+    assert sum(part.chars for part in found.parts if part.kind == "recalled") <= 4_000
+    assert any(cut.kind == "recalled" and "4,000 characters" in cut.reason for cut in found.cut)
 
 
 def test_recall_for_an_automatic_call_follows_the_configuration(tmp_path):

@@ -471,7 +471,7 @@ def trouble(sandbox: Sandbox) -> None:
     sandbox.take_sample()
     (sandbox.base / "broken.toml").write_text("[recall\nmode = ")
     (sandbox.base / "wrong.toml").write_text(
-        '[recall]\nmode = "clever"\nlimit = -1\n[nothing]\nx = 1\n[sleep_cycle]\nhour = "late"\n'
+        '[recall]\nmode = "clever"\nmemory_budget = "much"\n[nothing]\nx = 1\n[sleep_cycle]\nhour = "late"\n'
     )
 
 

@@ -201,7 +201,8 @@ def test_when_the_policy_fails_nothing_is_written_and_the_turns_stay_unread(
 
 
 def test_the_oldest_spoken_lines_move_to_a_note(bedroom: Bedroom) -> None:
-    bedroom.set(LEARNING_REMEMBERED="3")
+    typed = "".join(f"- chart {number}\n" for number in range(47))
+    bedroom.seen.write(PROFILE, f"# Mira\n\n## Remembered\n\n{typed}")
     for number in range(5):
         text = f"Remember that drawer {number} holds the {'abcde'[number] * 6} tools."
         record(bedroom, text, now=f"2026-05-25T20:0{number}:00+01:00")
@@ -210,6 +211,7 @@ def test_the_oldest_spoken_lines_move_to_a_note(bedroom: Bedroom) -> None:
     moved = bedroom.text("Users/mira/memories/remembered.md")
     assert [number for number in range(5) if f"drawer {number}" in profile] == [2, 3, 4]
     assert [number for number in range(5) if f"drawer {number}" in moved] == [0, 1]
+    assert profile.count("- chart ") == 47
 
 
 def test_logs_end_after_their_days(bedroom: Bedroom) -> None:

@@ -208,14 +208,14 @@ def test_a_vault_that_syncs_often_gets_its_new_configuration(vaults: Vaults) -> 
         vault = hosted(host, vaults.vault_of("north"))
         assert until(lambda: is_tended(vault))
         time.sleep(3)
-        vaults.set_token("north", more=REMOTE + "[recall]\nlimit = 3\n")
+        vaults.set_token("north", more=REMOTE + "[recall]\nmemory_budget = 3\n")
         host.renew()
 
-        def limit() -> int:
+        def budget() -> int:
             resident = vault.open_vault
-            return resident.memory.vault.config.recall.limit if resident else 0
+            return resident.memory.vault.config.recall.memory_budget if resident else 0
 
-        assert until(lambda: limit() == 3)
+        assert until(lambda: budget() == 3)
 
 
 def test_an_open_tab_does_not_hold_a_vault_that_goes(vaults: Vaults) -> None:

@@ -212,12 +212,12 @@ def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
         assert asyncio.run(search(host, north, "ferry"))
         vault = host.find(north)
         assert vault is not None
-        vaults.set_token("north", more="[recall]\nlimit = 3\n")
+        vaults.set_token("north", more="[recall]\nmemory_budget = 3\n")
         assert until(
             lambda: (
                 asyncio.run(search(host, north, "ferry")) != []
                 and vault.open_vault is not None
-                and vault.open_vault.memory.vault.config.recall.limit == 3
+                and vault.open_vault.memory.vault.config.recall.memory_budget == 3
             )
         )
 

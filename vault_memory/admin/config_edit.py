@@ -14,16 +14,16 @@ def set_key(file: Path, key: str, value: str) -> None:
 
     A value that is no TOML is a text. Raises UsageError, ConfigError: the file stays as it was.
     """
+    if key in configuration.NO_SETTINGS:
+        raise UsageError(
+            f"`{key}` is no longer a setting: {configuration.NO_SETTINGS[key]}",
+            hint="docs/reference/configuration.md lists every key",
+        )
     table, dot, name = key.partition(".")
     if not dot or "." in name or table not in configuration.SECTIONS:
         raise UsageError(
             f"`{key}` is not a key that `config set` can write",
             hint="write TABLE.KEY, such as `embedding.kind`; `config edit` changes all others",
-        )
-    if key in configuration.NO_SETTINGS:
-        raise UsageError(
-            f"`{key}` is no longer a setting: {configuration.NO_SETTINGS[key]}",
-            hint="docs/reference/configuration.md lists every key",
         )
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     try:

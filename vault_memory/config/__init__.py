@@ -5,7 +5,7 @@ Every key has a default, so no file is needed. One error reports all problems, e
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from vault_memory.config.sections import (
     LOOPBACK_HOSTS,
@@ -25,7 +25,6 @@ from vault_memory.config.sections import (
     Recall,
     RemoteSettings,
     Retention,
-    SessionSettings,
     SleepCycle,
     Watch,
     facts_problems,
@@ -61,14 +60,12 @@ __all__ = [
     "Retention",
     "Serve",
     "ServeToken",
-    "SessionSettings",
     "SleepCycle",
     "TalkSettings",
     "Watch",
     "is_table",
     "load",
     "missing",
-    "remote_problems",
 ]
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
@@ -98,6 +95,7 @@ RANGES = dict.fromkeys(
         "dimensions",
         "max_knowledge_facts",
         "max_memory_chars",
+        "memory_budget",
         "memory_mb",
         "memory_retention_days",
         "transcript_days",
@@ -114,12 +112,14 @@ NO_SETTINGS = {
     "curation.summary_timeout_seconds": "`summary_url` and `summary_command` have 10 seconds",
     "embedding.threads": "a text is embedded by one thread",
     "embedding.timeout_seconds": "a request has 30 seconds",
+    "learning.at_once": "what needs no second thought is always written at once",
     "learning.conflict_pairs": "a model is asked about 20 pairs of lines in a night",
     "learning.enrich_items": "a model looks for names in 50 lines in a night",
     "learning.episode_days": "search leaves out the summary of a conversation after 30 days",
     "learning.feedback_log_days": "the log of feedback is deleted after 180 days",
     "learning.held_days": "a held candidate is given up 90 days after its last support",
     "learning.jaccard": "texts with 85 % common words say the same",
+    "learning.remembered": "USER.md keeps the newest 50 lines under `Remembered`",
     "learning.safety_log_days": "the log of what was left out is deleted after 90 days",
     "lifecycle.archived": "an item is left out when less than 10 % of it are retained",
     "lifecycle.deleted": "an item is deleted when less than 1 % of it are retained",
@@ -128,14 +128,19 @@ NO_SETTINGS = {
     "lifecycle.stability": "each type of an item has a fixed number of days",
     "lifecycle.stale": "an item ranks lower when less than 30 % of it are retained",
     "lifecycle.stale_days": "a stale item is archived after 30 days",
+    "recall.budget": "recalled lines have 4,000 characters in a prompt; `max_memory_chars` limits all",
     "recall.dialogue_cues": "cues of conversations always count",
+    "recall.limit": "a search gives 10 hits; `search --limit` gives another number",
     "recall.top_k": "a prompt gets at most 16 recalled lines",
+    "sessions.idle_minutes": "a conversation ends after 10 minutes without a turn",
     "web.port": "each vault has a port of its own; `web --port` gives another",
 }
 """Key of an earlier version → what holds in its place. Such a key is not read"""
 
 SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
 """Names of the tables of the file"""
+NO_SECTIONS = frozenset(key.partition(".")[0] for key in NO_SETTINGS) - frozenset(SECTIONS)
+"""Tables of an earlier version, without a setting now"""
 ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
 """Key that Istota has at the top of the file → its table here"""
 TOP = (*(name for name in Config._fields if name not in SECTIONS), *ALSO_AT_TOP)
@@ -151,7 +156,10 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     loader.merge(raw, environment)
     config: Config = loader.build(Config, raw, "") if raw else Config()
     if not loader.problems and config.remote.url:
-        loader.report_all("remote.url", remote_problems(config.remote))
+        # Imported here: most vaults have no remote.
+        from vault_memory.config import remote_checks
+
+        loader.report_all("remote.url", remote_checks.problems_of(config.remote))
     if not loader.problems:
         loader.report_all("facts.predicates", facts_problems(config.facts))
         loader.report_all("talk", talk_problems(config.talk))
@@ -203,6 +211,10 @@ def _read(file: Path) -> dict[str, Any]:
             f"`{file}` is not valid TOML: {error}",
             hint="correct the line that the message names: `vault-memory config edit` opens it",
         ) from None
+
+
+class NoSettings(NamedTuple):
+    """A table of `NO_SECTIONS`."""
 
 
 class _Loader:
@@ -264,7 +276,7 @@ class _Loader:
             raw[key] = value
             self._variables[key] = variable
             return
-        for section in SECTIONS:
+        for section in (*SECTIONS, *NO_SECTIONS):
             if name.startswith(section.upper() + "_"):
                 own_key = key[len(section) + 1 :]
                 _set(raw, section, own_key, value)
@@ -303,6 +315,8 @@ class _Loader:
                 self.remarks.append(
                     f"{self._place_of(key)} is no longer a setting: {NO_SETTINGS[key]}; delete it"
                 )
+            elif not place and name in NO_SECTIONS:
+                self.build(NoSettings, value, key)
             elif name in types:
                 self._build_value(values, name, value, types[name], key)
             else:
@@ -441,14 +455,6 @@ _CHECKS = {
     "zone": _check_zone,
 }
 """Name of a key → function that returns what is wrong with its text"""
-
-
-def remote_problems(remote: RemoteSettings) -> list[str]:
-    """Return the problems of the URL, without repeating it: it may contain a password."""
-    # Imported here: most vaults have no remote.
-    from vault_memory.config import remote_checks
-
-    return remote_checks.problems_of(remote)
 
 
 def _guess(name: str, names: Mapping[str, object]) -> str:

@@ -122,15 +122,11 @@ class Recall(NamedTuple):
 
     enabled: bool = True
     """Give memory to prompts; false: `context` and hooks return nothing"""
-    budget: int = 4_000
-    """Maximum number of characters of the recalled lines in a prompt"""
     memory_budget: int = 6_000
     """Maximum number of characters of all MEMORY.md notes in a prompt together; of longer ones a
     prompt gets the lines that answer it, and an empty prompt the beginning; 0: always complete"""
     mode: SearchMode = "balanced"
     """Default mode of a search"""
-    limit: int = 10
-    """Default number of hits"""
 
 
 class Curation(NamedTuple):
@@ -255,12 +251,6 @@ class ChannelSleepCycle(NamedTuple):
 class Learning(NamedTuple):
     """What the bot keeps of what is said, and when."""
 
-    at_once: bool = True
-    """Whether what needs no second thought is written at once, such as a rule, an allergy or a
-    request to remember something: by the hook at the end of an answer, by `run` within seconds"""
-    remembered: int = 50
-    """Lines under `Remembered` in USER.md; older ones that you said move to
-    `memories/remembered.md`"""
     episodes: bool = True
     """Whether each longer conversation is summed up in `memories/sessions`"""
 
@@ -283,13 +273,6 @@ class LifecycleSettings(NamedTuple):
     """Rank fading items lower, and leave out faded ones"""
     purge_days: int = 0
     """Days after which a deleted item is removed from its note; 0: never"""
-
-
-class SessionSettings(NamedTuple):
-    """When a conversation ends."""
-
-    idle_minutes: float = 10.0
-    """Minutes without a turn after which a session has ended"""
 
 
 class TranscriptSettings(NamedTuple):
@@ -365,7 +348,6 @@ class Config(NamedTuple):
     learning: Learning = Learning()
     retention: Retention = Retention()
     lifecycle: LifecycleSettings = LifecycleSettings()
-    sessions: SessionSettings = SessionSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()

@@ -50,7 +50,6 @@ class ContextRequest(NamedTuple):
     """predicates that have one value at a time, in any spelling"""
     most_lines: int = MOST_LINES
     """recalled lines; 0: none"""
-    recall_budget: int = 4_000
     memory_budget: int = 6_000
     """longest MEMORY.md, in characters, that goes in complete; 0: no limit"""
     only_excerpts: bool = False

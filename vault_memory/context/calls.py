@@ -103,7 +103,6 @@ class ContextCalls:
             most_lines=config.memory_search.auto_recall_limit
             if is_automatic
             else blocks.MOST_LINES,
-            recall_budget=config.recall.budget,
             memory_budget=config.recall.memory_budget,
             private=options.get("private", False),
             episode=config.learning.episodes and not is_briefing,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.search.results import Hit
 
+RECALLED_CHARS = 4_000
+"""Longest recalled lines, together"""
 EXTRA_HITS = 30
 """Hits to request beyond the lines that go in, because some hits are left out"""
 
@@ -274,13 +276,13 @@ class _Gatherer:
         places_of_lines = {line.place for line in lines}
         # Fault: what the person said before the answer may be a recalled line itself.
         lines += [line for line in questions if line.place not in places_of_lines]
-        quotations, surplus = assemble.recalled(lines, request.recall_budget)
+        quotations, surplus = assemble.recalled(lines, RECALLED_CHARS)
         if missing:
             reason = f"{missing} of them no longer stand in their notes"
             self.omitted.append(("recalled", reason))
         if surplus:
-            budget = f"`[recall] budget` is {request.recall_budget:,} characters"
-            self.omitted.append(("recalled", f"{surplus} more: {budget}"))
+            reason = f"{surplus} more: the lines have {RECALLED_CHARS:,} characters at most"
+            self.omitted.append(("recalled", reason))
         return quotations
 
     def _current_lines(

@@ -346,9 +346,8 @@ class ConversationCalls:
             return EndedSessions(tuple(sessions), turn_ids)
 
     def end_idle_sessions(self, *, now: datetime | None = None) -> int:
-        """End the sessions without a turn for `[sessions] idle_minutes`; return how many ended."""
-        idle = timedelta(minutes=self.vault.config.sessions.idle_minutes)
-        return len(self.sessions.end_idle(aware(now), idle))
+        """End the sessions without a turn for ten minutes; return how many ended."""
+        return len(self.sessions.end_idle(aware(now)))
 
     def _turns_of_people(self, sessions: "Iterable[Session]") -> "list[Turn]":
         """Return the turns that people typed or spoke in these sessions, each once."""

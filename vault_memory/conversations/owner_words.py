@@ -114,7 +114,6 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
 
 def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[Turn]":
     """Yields what a person said in their own words in a session."""
-    idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     day = timedelta(days=1)
     turns = conversations.transcripts.in_place(
         session.user, session.channel, session.began.date() - day, session.last.date() + day
@@ -123,7 +122,7 @@ def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[
         # Fault (H123): a job in the person's name must not let a tool write a rule.
         if turn.is_automated or turn.session != session.id:
             continue
-        if _is_own(turn, session) and _is_recent(turn.at, session.last, idle):
+        if _is_own(turn, session) and _is_recent(turn.at, session.last):
             yield turn
 
 
@@ -134,11 +133,11 @@ def _is_own(turn: "Turn", session: "Session") -> bool:
     return turn.origin in _OWN
 
 
-def _is_recent(at: datetime, last: datetime, idle: timedelta) -> bool:
+def _is_recent(at: datetime, last: datetime) -> bool:
     """Whether a turn belongs to the last stretch of a session, which may be open for weeks."""
     # Fault: a session may be open for weeks. Words from its beginning must not allow a
     # rule today.
-    return last - at <= max(idle, timedelta(hours=1))
+    return last - at <= timedelta(hours=1)
 
 
 def _texts(request: Any) -> Iterator[str]:

@@ -26,6 +26,8 @@ JUDGING_SECONDS = 2.0
 """How long to wait for another process that learns at once"""
 MOST_UNJUDGED = 20
 """Sessions from which is learned at a time"""
+SESSION_IDLE = timedelta(minutes=10)
+"""How long after its last turn an open session ends"""
 RETENTION = timedelta(days=30)
 """How long an ended session is remembered when nothing uses it"""
 
@@ -104,12 +106,12 @@ class Sessions:
         sync_folder(file.parent)
         return True
 
-    def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
-        """Ends the sessions that had no turn for this long, and returns them."""
+    def end_idle(self, now: datetime) -> list[Session]:
+        """Ends the sessions that had no turn for `SESSION_IDLE`, and returns them."""
         return [
             session
             for session in self.all()
-            if session.is_open and now - session.last >= after and self.end(session)
+            if session.is_open and now - session.last >= SESSION_IDLE and self.end(session)
         ]
 
     def find(self, session_id: str, user: str = "", channel: str = "") -> list[Session]:

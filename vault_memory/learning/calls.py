@@ -107,9 +107,8 @@ class LearningCalls:
         With a model configured only rules and requests: it reads the turns later. Each turn is
         judged once by all processes.
         """
-        config = self.vault.config
         sessions = self._conversations.sessions.unjudged()
-        if not (sessions and config.learning.at_once and config.sleep_cycle.enabled):
+        if not (sessions and self.vault.config.sleep_cycle.enabled):
             return []
         outcomes = self._runner(None).commit_at_once(sessions)
         # Fault: what another process recorded meanwhile, which found the lock taken, would wait
@@ -124,8 +123,7 @@ class LearningCalls:
         So a conversation begins with it, however the last one ended. Beside a daemon it is
         written already.
         """
-        config = self.vault.config
-        if not (session and config.learning.at_once and config.sleep_cycle.enabled):
+        if not (session and self.vault.config.sleep_cycle.enabled):
             return
         try:
             others = [

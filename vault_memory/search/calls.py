@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from vault_memory.search.notes.note_lookup import NoteLinks
     from vault_memory.search.results import Answer, Hit
 
+HITS = 10
+"""Hits of a search that names no number"""
 EPISODES = timedelta(days=30)
 """Age after which only a question with a date finds the summary of a conversation"""
 SURVEY_SECONDS = 30.0
@@ -244,14 +246,13 @@ class SearchCalls:
 
     def _query(self, text: str, scopes: Sequence[str], options: dict[str, Any]) -> SearchQuery:
         """The question with what the configuration says. Raises UsageError for wrong options."""
-        recall = self.vault.config.recall
         options = _with_filters(options)
         query = SearchQuery(
             text,
             scopes,
             options.pop("now") or datetime.now(UTC),
-            options.pop("mode") or recall.mode,
-            options.pop("limit") or recall.limit,
+            options.pop("mode") or self.vault.config.recall.mode,
+            options.pop("limit") or HITS,
             fades=self.vault.config.lifecycle.enabled,
             single=self.vault.config.facts.single,
             **options,

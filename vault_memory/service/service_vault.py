@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.sessions import SESSION_IDLE
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
 from vault_memory.service.daemon_lock import DaemonLock, is_held, pid_of
 from vault_memory.service.embedding_turns import EmbeddingTurns
@@ -428,11 +429,10 @@ class ServiceVault:
 
     def _seconds_to_session_end(self) -> float:
         """Returns the seconds until the first open conversation counts as ended."""
-        ends_after = timedelta(minutes=self.memory.vault.config.sessions.idle_minutes)
         now = datetime.now(UTC)
         return min(
             (
-                (session.last + ends_after - now).total_seconds()
+                (session.last + SESSION_IDLE - now).total_seconds()
                 for session in self.memory.conversations.sessions.all()
                 if session.is_open
             ),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.config import remote_problems
+from vault_memory.config import remote_checks
 from vault_memory.config.remote_password import forget_password, keep_password, password_of
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.config.toml_edit import with_table, without_table
@@ -253,7 +253,7 @@ def _to_write(before: RemoteSettings, remote: RemoteSettings) -> dict[str, objec
 
 def _check(remote: RemoteSettings) -> None:
     """Raise ConfigError when the configuration of a remote is invalid."""
-    problems = remote_problems(remote)
+    problems = remote_checks.problems_of(remote)
     if not problems:
         return
     hint = "`vault-memory remote --help` shows how"

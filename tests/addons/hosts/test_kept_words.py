@@ -84,7 +84,7 @@ def transcripts_refused(place: Outside) -> Iterator[None]:
 @contextmanager
 def configuration_wrong(place: Outside) -> Iterator[None]:
     file = place.state / "vault-memory.toml"
-    file.write_text("[recall]\nlimit = 'many'\n")
+    file.write_text("[recall]\nmemory_budget = 'many'\n")
     try:
         yield
     finally:

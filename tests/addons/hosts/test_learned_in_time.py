@@ -295,11 +295,6 @@ def test_beside_a_daemon_the_rest_is_learned_when_another_conversation_begins(
             until(lambda: own.ended() and not own.unlearned())
 
 
-def test_a_conversation_ends_after_ten_minutes_of_silence(place: Outside) -> None:
-    with VaultMemory.open(place.vault, environment=place.environment) as memory:
-        assert memory.vault.config.sessions.idle_minutes == 10
-
-
 def test_the_end_of_a_conversation_is_carried_out_after_its_host_was_killed(place: Outside) -> None:
     """Another process writes to the transcript for longer than a host waits, and the host is killed."""
     hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))

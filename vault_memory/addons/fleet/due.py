@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.sessions import SESSION_IDLE
 from vault_memory.service.night_turns import night_delay
 
 SYNC_POLL = timedelta(hours=1)
@@ -53,9 +54,8 @@ def _nights(memory: VaultMemory, now: datetime, delay: timedelta) -> list[NextVi
 
 def _conversations(memory: VaultMemory, now: datetime) -> list[NextVisit]:
     """Return when open conversations end by themselves, and that an ended one is not learned."""
-    idle = timedelta(minutes=memory.vault.config.sessions.idle_minutes)
     sessions = memory.conversations.sessions
-    ends = [session.last + idle for session in sessions.all() if session.is_open]
+    ends = [session.last + SESSION_IDLE for session in sessions.all() if session.is_open]
     visits = [NextVisit(max(end, now), "session") for end in ends]
     if sessions.unlearned():
         visits.append(NextVisit(now + RETRY, "session"))

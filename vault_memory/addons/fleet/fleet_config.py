@@ -10,7 +10,7 @@ from vault_memory import places
 from vault_memory.addons.fleet.ledger import local, postgres, postgres_connections
 from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.visit_settings import VisitSettings
-from vault_memory.config import remote_problems
+from vault_memory.config import remote_checks
 from vault_memory.config.s3_settings import is_s3
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.sections import Config, RemoteSettings
@@ -113,7 +113,7 @@ class FleetConfig:
         address = remote
         if not is_s3(home):
             address = remote._replace(endpoint="", region="", credentials_file="")
-        problems = remote_problems(address) or remote_problems(remote)
+        problems = remote_checks.problems_of(address) or remote_checks.problems_of(remote)
         if problems:
             raise UsageError(
                 f"the address of the home is wrong: {problems[0]}",

@@ -30,6 +30,8 @@ REMEMBERED = "Remembered"
 """The section for texts that someone asked to remember"""
 LOG_DAYS = {SAFETY: 90, FEEDBACK: 180}
 """Days after which a log is deleted"""
+MOST_REMEMBERED = 50
+"""Lines of that section; the oldest of more move to another note"""
 OVERFLOW = "remembered.md"
 """The note for the oldest of them"""
 ASKED = "asked to remember"
@@ -63,9 +65,8 @@ def write_requests(cycle: "LearningCycle") -> None:
 
 def _move_oldest(cycle: "LearningCycle", note: str) -> None:
     """Moves the oldest lines that the person said to a note, so that the profile stays short."""
-    policy = cycle.deps.policy
     items = _remembered(cycle.doc(note))
-    surplus = len(items) - (policy.remembered if policy else len(items))
+    surplus = len(items) - MOST_REMEMBERED
     if surplus <= 0:
         return
     # Fault: a line that the person typed by hand has no turn. It is theirs, and remains where it
@@ -74,7 +75,7 @@ def _move_oldest(cycle: "LearningCycle", note: str) -> None:
     oldest = sorted(spoken, key=_day_of_line)[:surplus]
     target = f"{cycle.places.notes}{OVERFLOW}"
     ops = ops_for(cycle.doc(target), REMEMBERED, oldest)
-    why = f"{note} has more than {len(items) - surplus} lines to remember"
+    why = f"{note} has more than {MOST_REMEMBERED} lines to remember"
     # Fault: the lines are in the second note before the first one loses them. A crash between the
     # two loses none.
     cause = EditCause("talk", why)

@@ -34,7 +34,6 @@ class PolicyDeps:
     kind_of: Callable[[str], str]
     """returns the kind of a note"""
     ledgers: "Ledgers"
-    remembered: int = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Connects the write policy with the sessions, the phrases and the ledgers of a vault."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from vault_memory.conversations.sessions import Sessions
+from vault_memory.conversations.sessions import SESSION_IDLE, Sessions
 from vault_memory.learning import ledgers
 from vault_memory.learning.policy.judged import PolicyDeps
 from vault_memory.models.llm import phrase_rules
@@ -13,9 +13,7 @@ from vault_memory.search.open_vault import OpenVault
 
 def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
     """Returns what the policy needs from a vault."""
-    settings = vault.config.learning
     sessions = Sessions(vault.state.path)
-    idle = timedelta(minutes=vault.config.sessions.idle_minutes)
 
     def is_open(session: str, last: datetime) -> bool:
         matches = sessions.find(session)
@@ -24,7 +22,7 @@ def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
             return False
         # Fault: the file of the session may miss turns of another device. The later time counts.
         newest = max([last, *(match.last for match in matches)])
-        return now - newest < idle
+        return now - newest < SESSION_IDLE
 
     def kind_of(note: str) -> str:
         place = vault.layout.place(note)
@@ -38,5 +36,4 @@ def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
         is_open=is_open,
         kind_of=kind_of,
         ledgers=ledgers.of_vault(vault),
-        remembered=settings.remembered,
     )

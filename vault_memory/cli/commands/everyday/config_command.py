@@ -32,7 +32,7 @@ def config(context: Context, action: str, key: str | None, value: str | None) ->
     """Show where the configuration is (`path`) or what it says (`show`), or change it.
 
     `edit` opens it in $EDITOR and checks it afterwards. `check` names each problem with its
-    place, and exits with 3 if there is one. `set` writes one key, such as `recall.limit`, and
+    place, and exits with 3 if there is one. `set` writes one key, such as `recall.mode`, and
     keeps comments and all other lines. A running daemon has to be started again.
 
     \b
