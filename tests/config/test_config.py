@@ -212,7 +212,6 @@ def test_a_value_out_of_a_few_is_refused_with_what_is_valid(tmp_path, text, name
         ("brain.base_url", "localhost:11434/v1", False),
         ("brain.base_url", "http://localhost:11434/v1", True),
         ("embedding.base_url", "localhost:11434/v1", False),
-        ("curation.summary_url", "chat.example.org/hook", False),
     ],
 )
 def test_the_address_of_a_server_begins_with_its_scheme(tmp_path, key, value, is_valid):

@@ -1,12 +1,10 @@
-"""What the bot did to a note is told in one line, to a webhook or a command; no edit waits for that, or fails."""
+"""What the bot did to a note is told in one line, to a command; no edit waits for that, or fails."""
 
 import json
 import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -23,54 +21,30 @@ NOTE = "# Me\n\n## Tea\n\n- green\n"
 
 
 class Channel:
-    """A server that keeps what is posted to it."""
+    """A command that keeps the lines that it gets, and waits while the file `hold` exists."""
 
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, str]] = []
-        self.status, self.wait = 200, threading.Event()
-        self.wait.set()
-        channel = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                channel.wait.wait(120)
-                channel.bodies.append(json.loads(body))
-                self.send_response(channel.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *said: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook/s3cret"
+    def __init__(self, folder: Path) -> None:
+        self.hold = folder / "hold"
+        self._log = folder / "lines"
+        program = 'while [ -e "$1" ]; do sleep 0.02; done; cat >> "$2"'
+        self.command = ("/bin/sh", "-c", program, "sh", str(self.hold), str(self._log))
 
     @property
     def lines(self) -> list[str]:
-        return [body["text"] for body in self.bodies]
+        return self._log.read_text().splitlines() if self._log.exists() else []
 
 
 @pytest.fixture
-def channel() -> Iterator[Channel]:
-    made = Channel()
-    yield made
-    made.wait.set()
-    made.server.shutdown()
-    made.server.server_close()
+def channel(tmp_path: Path) -> Channel:
+    folder = tmp_path / "channel"
+    folder.mkdir()
+    return Channel(folder)
 
 
 def announcing(
-    desk: Desk,
-    *,
-    url: str = "",
-    command: tuple[str, ...] = (),
-    timeout: float = 5.0,
-    most: int = 100,
+    desk: Desk, *, command: tuple[str, ...] = (), timeout: float = 5.0, most: int = 100
 ) -> Announcer:
-    announcer = Announcer(url, command, timeout=timeout, most_waiting=most)
+    announcer = Announcer(command, timeout=timeout, most_waiting=most)
     desk.options["tell"] = announcer.tell
     return announcer
 
@@ -79,8 +53,8 @@ def python(program: str, *arguments: object) -> tuple[str, ...]:
     return (sys.executable, "-c", program, *map(str, arguments))
 
 
-def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(desk: Desk, channel: Channel):
-    announcer = announcing(desk, url=channel.url)
+def test_a_command_gets_one_line_per_edit_without_text_of_the_note(desk: Desk, channel: Channel):
+    announcer = announcing(desk, command=channel.command)
 
     desk.do(
         {"op": "append", "heading": "Tea", "line": SECRET},
@@ -98,7 +72,7 @@ def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(desk: Desk, c
         "USER.md curated: 1 proposed",
     ]
     assert not any(
-        word in str(channel.bodies) for word in ("gull", "white", "green", "plans", "Tea")
+        word in str(channel.lines) for word in ("gull", "white", "green", "plans", "Tea")
     )
 
 
@@ -114,7 +88,7 @@ def test_a_command_gets_the_line_on_standard_input_without_a_shell(desk: Desk, t
 
 
 def test_edits_of_a_person_and_edits_without_effect_are_not_announced(desk: Desk, channel: Channel):
-    announcer = announcing(desk, url=channel.url)
+    announcer = announcing(desk, command=channel.command)
 
     edit = desk.append("white", source="cli")
     desk.undo(edit.audit_id)
@@ -122,11 +96,11 @@ def test_edits_of_a_person_and_edits_without_effect_are_not_announced(desk: Desk
     desk.append("# no line", source="tool")
     announcer.close()
 
-    assert channel.bodies == []
+    assert channel.lines == []
 
 
 def test_a_waiting_write_is_announced_once_when_it_is_done(desk: Desk, channel: Channel):
-    announcer = announcing(desk, url=channel.url)
+    announcer = announcing(desk, command=channel.command)
     path = desk.vault / "USER.md"
     path.chmod(0o444)
     assert desk.append("white", source="tool").pending
@@ -140,8 +114,8 @@ def test_a_waiting_write_is_announced_once_when_it_is_done(desk: Desk, channel: 
 
 
 def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
-    channel.wait.clear()
-    announcer = announcing(desk, url=channel.url, timeout=600)
+    channel.hold.touch()
+    announcer = announcing(desk, command=channel.command, timeout=600)
 
     for number in range(3):
         desk.append(f"tea {number}", source="tool")
@@ -152,27 +126,16 @@ def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
         "- tea 2",
     ]
 
-    channel.wait.set()
+    channel.hold.unlink()
     announcer.close()
     assert len(channel.lines) == 3
 
 
-@pytest.mark.parametrize(
-    "fault", ["nothing listens", "an error", "no such command", "a command that fails"]
-)
-def test_a_failing_channel_is_logged_once_and_the_edits_are_kept(
-    desk: Desk, channel: Channel, caplog: pytest.LogCaptureFixture, fault: str
+@pytest.mark.parametrize("program", ["/no/such/program", "/bin/false"])
+def test_a_failing_command_is_logged_once_and_the_edits_are_kept(
+    desk: Desk, caplog: pytest.LogCaptureFixture, program: str
 ):
-    url, command = "", ()
-    if fault == "nothing listens":
-        url = "http://127.0.0.1:9/hook/s3cret"
-    elif fault == "an error":
-        channel.status, url = 500, channel.url
-    else:
-        command = (
-            ("/no/such/program",) if fault == "no such command" else python("raise SystemExit(3)")
-        )
-    announcer = announcing(desk, url=url, command=command)
+    announcer = announcing(desk, command=(program, "s3cret"))
 
     with caplog.at_level(logging.WARNING):
         for line in ("white", "black"):
@@ -200,12 +163,12 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(desk: Desk, t
 
 
 def test_the_queue_of_announcements_is_bounded(desk: Desk, channel: Channel):
-    channel.wait.clear()
-    announcer = announcing(desk, url=channel.url, most=2)
+    channel.hold.touch()
+    announcer = announcing(desk, command=channel.command, most=2)
 
     for number in range(6):
         desk.append(f"tea {number}", source="tool")
-    channel.wait.set()
+    channel.hold.unlink()
     announcer.close()
 
     assert 2 <= len(channel.lines) <= 4
@@ -219,7 +182,7 @@ def test_the_configuration_sets_the_channel_or_disables_it(
     outside.write("USER.md", NOTE)
     file = tmp_path / "vault-memory.toml"
     file.write_text(
-        f'[embedding]\nkind = "off"\n[curation]\nsummary_url = "{channel.url}"\n'
+        f'[embedding]\nkind = "off"\n[curation]\nsummary_command = {json.dumps(channel.command)}\n'
         f"[sleep_cycle]\ncuration_log_summary = {str(told).lower()}\n"
     )
     outside.settings = {"VAULT_MEMORY_CONFIG": str(file)}
@@ -229,9 +192,13 @@ def test_the_configuration_sets_the_channel_or_disables_it(
     assert channel.lines == (["USER.md curated: +1 appended"] if told else [])
 
 
-def test_a_daemon_announces_the_waiting_edits_it_applies(outside: Outside, channel: Channel):
+def test_a_daemon_announces_the_waiting_edits_it_applies(
+    outside: Outside, channel: Channel, tmp_path: Path
+):
     path = outside.write("USER.md", NOTE)
-    with outside.daemon(CURATION_SUMMARY_URL=channel.url):
+    file = tmp_path / "vault-memory.toml"
+    file.write_text(f"[curation]\nsummary_command = {json.dumps(channel.command)}\n")
+    with outside.daemon(CONFIG=str(file)):
         path.chmod(0o444)
         assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 75
         path.chmod(0o644)
@@ -259,7 +226,7 @@ def test_the_vault_announces_edits_to_the_configured_channel(outside: Outside, c
     outside.write("USER.md", NOTE)
     asked = config.Config(
         embedding=config.EmbeddingSettings(kind="off"),
-        curation=config.Curation(summary_url=channel.url),
+        curation=config.Curation(summary_command=channel.command),
     )
     with VaultMemory.open(outside.vault, asked, environment=outside.environment) as memory:
         memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": "white"}])

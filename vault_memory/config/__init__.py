@@ -109,7 +109,8 @@ RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 
 NO_SETTINGS = {
     "brain.room": "a question has 50,000 characters at most",
-    "curation.summary_timeout_seconds": "`summary_url` and `summary_command` have 10 seconds",
+    "curation.summary_timeout_seconds": "`summary_command` has 10 seconds",
+    "curation.summary_url": "`summary_command` can send the line, as with `curl`",
     "embedding.threads": "a text is embedded by one thread",
     "embedding.timeout_seconds": "a request has 30 seconds",
     "learning.at_once": "what needs no second thought is always written at once",
@@ -450,7 +451,6 @@ def _check_web_address(text: str) -> str:
 _CHECKS = {
     "address": _check_web_address,
     "base_url": _check_web_address,
-    "summary_url": _check_web_address,
     "cron": _check_schedule,
     "zone": _check_zone,
 }

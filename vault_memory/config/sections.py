@@ -135,12 +135,9 @@ class Curation(NamedTuple):
     human_items: Literal["propose", "edit"] = "propose"
     """The bot's edits of items that a person wrote or changed: proposed for approval, or made at
     once"""
-    summary_url: str = ""
-    """URL that gets one line about each edit of the bot, as `{"text": "USER.md curated: +2
-    appended"}`; without text of the note"""
     summary_command: tuple[str, ...] = ()
-    """A command and its arguments, run without a shell, that reads the same line from its
-    standard input"""
+    """A command and its arguments, run without a shell, that reads one line about each edit of the
+    bot from its standard input, such as `USER.md curated: +2 appended`; without text of the note"""
 
 
 ConflictMode = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
@@ -230,7 +227,7 @@ class SleepCycle(NamedTuple):
     curate_user_memory: bool = False
     """Let the brain edit USER.md, within the limits of `[curation]`"""
     curation_log_summary: bool = True
-    """Report edits of notes to `summary_url` and `summary_command` of `[curation]`"""
+    """Report edits of notes to `summary_command` of `[curation]`"""
 
 
 class ChannelSleepCycle(NamedTuple):

@@ -135,7 +135,7 @@ class FleetConfig:
         """Return the configuration of a vault with what the operator decides."""
         # Fault: the owner of a home could name a command or another model's address.
         own = {name: getattr(self.config, name) for name in OPERATORS}
-        curation = config.curation._replace(summary_command=(), summary_url="")
+        curation = config.curation._replace(summary_command=())
         return config._replace(curation=curation, **own)
 
 

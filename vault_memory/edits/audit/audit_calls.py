@@ -50,7 +50,7 @@ class AuditCalls:
             config = self.vault.config
             settings = config.curation
             if config.sleep_cycle.curation_log_summary:
-                self._announcer = notifier.Announcer(settings.summary_url, settings.summary_command)
+                self._announcer = notifier.Announcer(settings.summary_command)
             trail = audit_log.AuditLog(self.vault.folder, self.vault.state.path, self.record_cache)
             setup = edits_editor.EditorSetup(settings.human_items, self.vault.reindex, trail=trail)
             if self._announcer is not None:
