@@ -40,14 +40,14 @@ def test_one_error_lists_all_problems_with_their_places(tmp_path):
     with pytest.raises(ConfigError) as error:
         load(
             tmp_path,
-            "[embeding]\nkind = 'x'\n[embedding]\nkind = 'x'\nretry_seconds = 'many'\n",
+            "[embeding]\nkind = 'x'\n[embedding]\nkind = 'x'\ndimensions = 'many'\n",
             NONSENSE_KEY="1",
         )
 
     said = error.value.message
     assert "did you mean `embedding`?" in said
     assert "`embedding.kind` = 'x'" in said
-    assert "`embedding.retry_seconds` = 'many'" in said
+    assert "`embedding.dimensions` = 'many'" in said
     assert "VAULT_MEMORY_NONSENSE_KEY" in said
     assert len(error.value.details["problems"]) == 4
     assert error.value.exit_code == 3

@@ -4,22 +4,34 @@ import functools
 import hashlib
 import json
 import random
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.scenarios.index_dump import rows
-from tests.scenarios.outside import Outside, until
+from tests.scenarios.outside import Outside, Running, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
 from vault_memory.service.embedding_turns import EmbeddingTurns
 
-ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
+ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx"}
+EAGER = """
+import sys
+from vault_memory.cli import main
+from vault_memory.models.embedding import shared_embedders
+
+shared_embedders.RETRY_SECONDS = 0.3
+sys.argv = sys.argv[sys.argv.index("--vault") - 1 :]
+main()
+"""
+"""Runs a command that tries a missing embedder again soon"""
 BATCH = 16
 SECRETS = (
     "- The spare key of the lighthouse is under the blue flower pot",
@@ -43,6 +55,11 @@ def model_folder(at: Path) -> None:
     at.mkdir()
     (at / "model.onnx").symlink_to(weights)
     (at / "tokenizer.json").symlink_to(tokenizer)
+
+
+def eager(outside: Outside) -> AbstractContextManager[Running]:
+    """A daemon that tries a missing embedder again soon."""
+    return outside.daemon(before=(sys.executable, "-c", EAGER))
 
 
 def missing(outside: Outside) -> int:
@@ -104,7 +121,7 @@ def test_index_embeds_before_it_returns_and_search_can_load_the_model(notes: Out
 def test_a_newly_installed_model_is_used_without_a_restart(notes: Outside):
     folder = notes.home / "model"
     notes.settings = ONNX | {"VAULT_MEMORY_EMBEDDING_MODEL": str(folder)}
-    with notes.daemon() as daemon:
+    with eager(notes) as daemon:
         status = daemon.until_status(lambda status: "does not exist" in status["reason"])
         assert status["semantic"] == "off"
         assert daemon.finds("hazelnuts")
@@ -177,7 +194,6 @@ class Counting:
             "VAULT_MEMORY_EMBEDDING_BASE_URL": f"http://127.0.0.1:{self._http.server_address[1]}/v1",
             "VAULT_MEMORY_EMBEDDING_MODEL": "one",
             "VAULT_MEMORY_EMBEDDING_DIMENSIONS": "8",
-            "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3",
         }
 
     def close(self) -> None:
@@ -217,7 +233,7 @@ def test_turns_of_different_threads_embed_each_text_once(outside: Outside, serve
             assert 0 < left < count
             pause = second.submit(turns.embedding_turn).result()
         fork.close()
-    assert pause == 0.3
+    assert pause == 60.0
     assert missing(outside) == 0
     assert set(server.asked.values()) == {1}
     assert lines == [f"embedded {count - left:,} chunks", f"embedded {left:,} chunks"]
@@ -282,12 +298,12 @@ def test_unchanged_text_is_never_embedded_again(outside: Outside, server: Counti
 
 def test_a_change_of_model_never_mixes_vectors(notes: Outside, server: Counting):
     notes.settings = dict(server.settings)
-    with notes.daemon() as daemon:
+    with eager(notes) as daemon:
         daemon.until_status(lambda status: status["semantic"] == "ready")
         first = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)["hits"]
     notes.settings["VAULT_MEMORY_EMBEDDING_MODEL"] = "two"
     server.broken.set()
-    with notes.daemon() as daemon:
+    with eager(notes) as daemon:
         status = daemon.ask("status")
         assert status["semantic"] != "ready", (
             "the vectors of the first model are none of the second"
@@ -306,7 +322,7 @@ def test_a_failing_embedding_server_leaves_keyword_search_and_recovers(
 ):
     notes.settings = server.settings
     server.broken.set()
-    with notes.daemon() as daemon:
+    with eager(notes) as daemon:
         status = daemon.until_status(
             lambda status: status["semantic"] == "off" and "the key" in status["reason"]
         )

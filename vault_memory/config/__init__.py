@@ -111,6 +111,7 @@ NO_SETTINGS = {
     "brain.room": "a question has 50,000 characters at most",
     "curation.summary_timeout_seconds": "`summary_command` has 10 seconds",
     "curation.summary_url": "`summary_command` can send the line, as with `curl`",
+    "embedding.retry_seconds": "a missing or failed embedder is tried again after a minute",
     "embedding.threads": "a text is embedded by one thread",
     "embedding.timeout_seconds": "a request has 30 seconds",
     "learning.at_once": "what needs no second thought is always written at once",

@@ -69,8 +69,6 @@ class EmbeddingSettings(NamedTuple):
     """For `api`: the length of the vectors; 0 lets the server choose"""
     api_key_file: str = ""
     """For `api`: the file with the key, outside the vault and readable only by its owner"""
-    retry_seconds: float = 60.0
-    """Seconds after which a missing or failed embedder is tried again"""
 
 
 class BrainSettings(NamedTuple):

@@ -81,7 +81,7 @@ class Semantic:
             if self.embedder is not None or self._config.kind == "off":
                 return self.embedder
             # A server that is down must not delay every search by a timeout.
-            if time.monotonic() - self._tried < self._config.retry_seconds:
+            if time.monotonic() - self._tried < shared_embedders.RETRY_SECONDS:
                 return None
             self._load(progress)
             return self.embedder

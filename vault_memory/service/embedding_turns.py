@@ -6,6 +6,7 @@ from collections.abc import Callable
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
+from vault_memory.models.embedding import shared_embedders
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class EmbeddingTurns:
             self._memory.vault.indexing.recover(error)
         except Exception:
             logger.exception("embedding failed")
-        return self._memory.vault.config.embedding.retry_seconds
+        return shared_embedders.RETRY_SECONDS
 
     def rest(self) -> None:
         """Closes the databases between two turns; the next turn opens them again."""

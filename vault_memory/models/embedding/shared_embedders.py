@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from vault_memory.models.base import Embedder
     from vault_memory.models.embedding.hub_download import Progress
 
+RETRY_SECONDS = 60.0
+"""After which a missing or failed embedder is tried again"""
 FOLDER_FILES = ("*.onnx", "onnx/*.onnx", "*.safetensors", "*.bin", "*.json", "1_Pooling/*.json")
 """The files of a folder on which the vectors of its model depend"""
 Signature = tuple[tuple[str, int, int, int], ...]
@@ -64,7 +66,7 @@ def shared_embedder(
         # Fault: a person may install another model in the same folder. Its vectors differ.
         if shared is not None and slot.files == files:
             return shared
-        _check_failure(slot, files, embedding.retry_seconds)
+        _check_failure(slot, files)
         try:
             loaded = load_embedder(embedding, cache=cache, progress=progress, vault=vault)
         except VaultMemoryError as error:
@@ -78,13 +80,13 @@ def shared_embedder(
         return loaded
 
 
-def _check_failure(slot: _Slot, files: Signature, retry_seconds: float) -> None:
+def _check_failure(slot: _Slot, files: Signature) -> None:
     """Raise the error of the last attempt, if these files failed to load a moment ago."""
     # Fault: the hash of a damaged model takes long. A thousand vaults would compute it
     # again and again. Without files an attempt costs little, and its cause may be gone.
     if slot.failure is None or not files or files != slot.files:
         return
-    if time.monotonic() - slot.failed_at < retry_seconds:
+    if time.monotonic() - slot.failed_at < RETRY_SECONDS:
         raise slot.failure.with_traceback(None)
 
 
