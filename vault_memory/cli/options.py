@@ -233,7 +233,7 @@ def grouped(kind: type, argument: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
-            value = kind(**{name: options.pop(name) for name in names})
+            value = kind(**{name: options.pop(name) for name in names if name in options})
             return function(*args, **{argument: value}, **options)
 
         return call  # type: ignore[return-value]

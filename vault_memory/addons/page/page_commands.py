@@ -15,6 +15,7 @@ from vault_memory.addons.page import (
     running,
     shared_answers,
 )
+from vault_memory.cli import listener_settings
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
 from vault_memory.errors import UsageError
@@ -129,12 +130,8 @@ def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None
     host = options.host or LOOPBACK
     listening = listen.at_address(host, place.port)
     place = place._replace(port=listening.getsockname()[1])
-    if not host.startswith(("127.", "::1", "localhost")):
-        context.say(
-            "warning: others can read unencrypted requests on the network; "
-            "put a server with TLS in front of this one"
-        )
     serve = memory.vault.config.serve
+    listener_settings.warn_if_unencrypted(context, serve._replace(host=host, socket=""))
     settings = page_app.PageSettings(
         place,
         options.rights(),

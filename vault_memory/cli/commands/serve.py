@@ -12,7 +12,12 @@ import click
 
 from vault_memory.addons import table
 from vault_memory.api import vault_service
-from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
+from vault_memory.cli.listener_settings import (
+    Listener,
+    listener_options,
+    listener_settings,
+    warn_if_unencrypted,
+)
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.edits import people
@@ -44,16 +49,6 @@ class NobodyMayAsk(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
-    """Where to listen; None leaves it to the configuration."""
-
-    host: str | None
-    port: int | None
-    path: str | None
-    web: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LocalCaller:
     """The person that a request without a token serves, or that a new token serves."""
 
@@ -74,21 +69,7 @@ class LocalCaller:
 
 
 @click.command()
-@click.option(
-    "--host",
-    metavar="ADDRESS",
-    help="The address to listen on. Default: the configured one, else 127.0.0.1.",
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any free port."
-)
-@click.option(
-    "--socket",
-    "path",
-    metavar="PATH",
-    help="Listen on this Unix socket instead; only you can open it.",
-)
-@click.option("--web", is_flag=True, help="Serve the page for people, too.")
+@listener_options("the page")
 @scope_option("--user", help="With --socket: the person whom requests without a token serve.")
 @scope_option("--channel", default="", help="With --user: the channel where the bot answers.")
 @scope_option(
@@ -108,7 +89,6 @@ class LocalCaller:
 @common
 @click.pass_obj
 @grouped(LocalCaller, "local")
-@grouped(Listener, "listener")
 def serve(context: Context, listener: Listener, local: LocalCaller, new_token: str | None) -> None:
     """Serve bots over HTTP until Ctrl-C: calls below /v1, and MCP at /mcp.
 
@@ -129,9 +109,7 @@ def serve(context: Context, listener: Listener, local: LocalCaller, new_token: s
     need("web")
     with context.open() as memory:
         settings = listener_settings(
-            memory.vault.config.serve,
-            NamedPlace(listener.host, listener.port, listener.path),
-            hint="run `serve` twice, once for each",
+            memory.vault.config.serve, listener, hint="run `serve` twice, once for each"
         )
         if not settings.socket and not local.is_empty():
             raise UsageError(

@@ -10,7 +10,8 @@ import click
 
 from vault_memory.addons import table
 from vault_memory.admin import service_units
-from vault_memory.cli.commands.many import host_command, host_service
+from vault_memory.cli.commands.many import host_service
+from vault_memory.cli.listener_settings import Listener
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import UsageError, VaultUnreachable
 from vault_memory.vault import locate
@@ -36,32 +37,6 @@ class UnitOptions:
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HostOptions:
-    """Which host to run, and where it listens; without a host, a daemon runs."""
-
-    folder: Path | None
-    fleet: bool
-    http: bool
-    address: str | None
-    port: int | None
-    path: str | None
-    web: bool
-
-    def first_of_host(self) -> str:
-        """Return the first option that only a host has; empty without one."""
-        for name, is_given in (
-            ("--no-http", not self.http),
-            ("--host", self.address is not None),
-            ("--port", self.port is not None),
-            ("--socket", self.path is not None),
-            ("--web", self.web),
-        ):
-            if is_given:
-                return name
-        return ""
-
-
 @click.command()
 @click.argument("action", type=click.Choice(["install", "uninstall"]))
 @click.option(
@@ -85,10 +60,7 @@ class HostOptions:
     help="With --vaults: serve bots over HTTP, or only tend the vaults.",
 )
 @click.option(
-    "--host",
-    "address",
-    metavar="ADDRESS",
-    help="With --vaults or --fleet: the address to listen on.",
+    "--host", metavar="ADDRESS", help="With --vaults or --fleet: the address to listen on."
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="With --vaults or --fleet: the port to listen on."
@@ -112,9 +84,16 @@ class HostOptions:
 @click.option("--dry-run", is_flag=True, help="Print the unit; write nothing.")
 @common
 @click.pass_obj
-@grouped(HostOptions, "host")
+@grouped(Listener, "listener")
 @grouped(UnitOptions, "options")
-def service(context: Context, action: str, options: UnitOptions, host: HostOptions) -> None:
+def service(
+    context: Context,
+    action: str,
+    folder: Path | None,
+    fleet: bool,
+    listener: Listener,
+    options: UnitOptions,
+) -> None:
     """Write or remove a unit with which systemd or launchd runs the daemon of this vault.
 
     With --vaults or --fleet the unit runs a host of many vaults. The service manager
@@ -126,7 +105,7 @@ def service(context: Context, action: str, options: UnitOptions, host: HostOptio
       vault-memory --vault ~/vault service install --user
       sudo vault-memory service install --vaults /srv/vaults --port 8377
     """
-    chosen = _chosen_host(context, host)
+    chosen = _chosen_host(context, folder, listener, fleet=fleet)
     place = service_units.place_of(
         _name(options, chosen), own=options.own, kind=options.kind, environment=os.environ
     )
@@ -148,35 +127,34 @@ def service(context: Context, action: str, options: UnitOptions, host: HostOptio
     context.emit(answer, lambda: "\n".join(_lines(result, options.dry_run)))
 
 
-def _chosen_host(context: Context, host: HostOptions) -> "Service | None":
+def _chosen_host(
+    context: Context, folder: Path | None, listener: Listener, *, fleet: bool
+) -> "Service | None":
     """Return the host that the options name; None for the daemon. Raises UsageError."""
-    if host.folder is not None and host.fleet:
+    if folder is not None and fleet:
         raise UsageError("--vaults and --fleet are two kinds of host", hint="leave one of them out")
-    if host.folder is None and not host.fleet:
-        option = host.first_of_host()
+    if folder is None and not fleet:
+        options = listener.words()
         # Fault: the daemon of a single vault serves no port.
-        if option:
+        if options:
             raise UsageError(
-                f"{option} is only for a host of many vaults",
+                f"{options[0]} is only for a host of many vaults",
                 hint="name the folder of the vaults with `--vaults DIR`",
             )
         return None
-    option = "--fleet" if host.fleet else "--vaults"
+    option = "--fleet" if fleet else "--vaults"
     if context.vault:
         raise UsageError(
             f"--vault and {option} exclude each other: a service runs a daemon or a host",
             hint="leave one of them out; `service` writes a unit for each",
         )
-    listener = host_command.HostListener(host.http, host.address, host.port, host.path, host.web)
-    if host.folder is not None:
-        return host_service.HostService(host.folder, listener)
-    return _fleet_host(context, host, listener)
+    if folder is not None:
+        return host_service.HostService(folder, listener)
+    return _fleet_host(context, listener)
 
 
-def _fleet_host(
-    context: Context, host: HostOptions, listener: "host_command.HostListener"
-) -> "Service":
-    if not host.http or host.path is not None or host.web:
+def _fleet_host(context: Context, listener: Listener) -> "Service":
+    if not listener.http or listener.path is not None or listener.web:
         raise UsageError(
             "`fleet host` takes no --no-http, --socket and --web",
             hint="leave them out: the hosts of a fleet reach each other by an address",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from vault_memory.addons.fleet import fleet_commands
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerMissing
 from vault_memory.admin import service_templates, service_units
-from vault_memory.cli.commands.many import host_service
-from vault_memory.cli.commands.many.host_command import HostListener
+from vault_memory.cli.listener_settings import Listener
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import ConfigError
@@ -30,7 +29,7 @@ class FleetService:
     name: ClassVar[str] = "vault-memory-fleet"
 
     config: Path
-    listener: HostListener
+    listener: Listener
 
     def owner_id(self, environment: Mapping[str, str]) -> str:
         """Return the id of the host, which is one for each configuration file."""
@@ -53,7 +52,7 @@ class FleetService:
             name=place.name,
             title=f"host {loaded.host} of a fleet",
             program=service_units.program(),
-            arguments=("fleet", "host", *host_service.words(self.listener)),
+            arguments=("fleet", "host", *self.listener.words()),
             config=service_units.absolute(self.config),
             state_root=account.state_root,
             folders=(scratch, *_ledger_folders(loaded)),

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,14 @@ import click
 
 from vault_memory import config as configuration
 from vault_memory.api import daemon_client
-from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
+from vault_memory.cli.listener_settings import (
+    Listener,
+    listener_options,
+    listener_settings,
+    warn_if_unencrypted,
+)
 from vault_memory.cli.optional_dependencies import need
-from vault_memory.cli.options import Context, common, grouped
+from vault_memory.cli.options import Context, common
 from vault_memory.cli.views import check_lines
 from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError, UsageError
@@ -29,17 +33,6 @@ if TYPE_CHECKING:
     from vault_memory.service.vault_host import VaultHost
 
 
-@dataclass(frozen=True, slots=True)
-class HostListener:
-    """Where to listen; None leaves it to the configuration."""
-
-    http: bool
-    address: str | None
-    port: int | None
-    path: str | None
-    web: bool
-
-
 @click.command()
 @click.option(
     "--vaults",
@@ -52,22 +45,7 @@ class HostListener:
 @click.option(
     "--http/--no-http", "http", default=True, help="Serve bots over HTTP, or only tend the vaults."
 )
-@click.option(
-    "--host",
-    "address",
-    metavar="ADDRESS",
-    help="The address to listen on. Default: the configured one, else 127.0.0.1.",
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any free port."
-)
-@click.option(
-    "--socket",
-    "path",
-    metavar="PATH",
-    help="Listen on this Unix socket instead; only you can open it.",
-)
-@click.option("--web", is_flag=True, help="Serve the pages for people, too.")
+@listener_options("the pages")
 @click.option(
     "--status",
     "shows_status",
@@ -82,9 +60,8 @@ class HostListener:
 )
 @common
 @click.pass_obj
-@grouped(HostListener, "listener")
 def host(
-    context: Context, folder: Path, listener: HostListener, shows_status: bool, shows_checks: bool
+    context: Context, folder: Path, listener: Listener, shows_status: bool, shows_checks: bool
 ) -> None:
     """Serve and tend all vaults below a folder until Ctrl-C, in one process.
 
@@ -119,7 +96,7 @@ def host(
     context.say("stopped")
 
 
-def settings(context: Context, listener: HostListener, environment: Mapping[str, str]) -> "Config":
+def settings(context: Context, listener: Listener, environment: Mapping[str, str]) -> "Config":
     """Return the configuration with the options of the command line over it.
 
     Raises ConfigError, UsageError.
@@ -136,9 +113,8 @@ def settings(context: Context, listener: HostListener, environment: Mapping[str,
     return config._replace(serve=_serve_settings(config.serve, listener))
 
 
-def _serve_settings(configured: "Serve", listener: HostListener) -> "Serve":
-    place = NamedPlace(listener.address, listener.port, listener.path)
-    settings = listener_settings(configured, place, hint="leave one of them out")
+def _serve_settings(configured: "Serve", listener: Listener) -> "Serve":
+    settings = listener_settings(configured, listener, hint="leave one of them out")
     if listener.web and settings.socket:
         raise UsageError(
             "--web needs an address: no browser opens a socket", hint="leave `--socket` out"
@@ -151,7 +127,7 @@ def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
     settings = server.config.serve
     warn_if_unencrypted(context, settings)
     listening = listen.listening_of(settings)
-    server.report.address = listening.address
+    server.address = listening.address
 
     def say_where() -> None:
         server.ready()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from vault_memory.admin import service_templates, service_units
 from vault_memory.cli.commands.many import host_command
-from vault_memory.cli.commands.many.host_command import HostListener
+from vault_memory.cli.listener_settings import Listener
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import UsageError, VaultUnreachable
@@ -52,7 +52,7 @@ class HostService:
     name: ClassVar[str] = "vault-memory-host"
 
     folder: Path
-    listener: HostListener
+    listener: Listener
 
     def owner_id(self, environment: Mapping[str, str]) -> str:
         """Return the id of the host, which is one for each folder."""
@@ -85,7 +85,7 @@ class HostService:
             name=place.name,
             title=str(root),
             program=service_units.program(),
-            arguments=("host", "--vaults", str(root), *words(self.listener)),
+            arguments=("host", "--vaults", str(root), *self.listener.words()),
             config=service_units.absolute(config),
             state_root=account.state_root,
             folders=tuple(folders),
@@ -132,20 +132,3 @@ def _socket_folder(socket: str) -> Path:
             hint="make it first, as the user of the service",
         )
     return folder
-
-
-def words(listener: HostListener) -> tuple[str, ...]:
-    """Return the options that say where to listen."""
-    words: list[str] = []
-    if not listener.http:
-        words.append("--no-http")
-    if listener.address is not None:
-        words += ["--host", listener.address]
-    if listener.port is not None:
-        words += ["--port", str(listener.port)]
-    if listener.path is not None:
-        # Fault: a service has another current folder than this terminal.
-        words += ["--socket", os.path.abspath(listener.path)]
-    if listener.web:
-        words.append("--web")
-    return tuple(words)
