@@ -18,7 +18,7 @@ def upkeep_here(memory: VaultMemory) -> Iterator[ServiceVault]:
     own = memory.fork()
     watcher = Watcher(own.root, own.vault.config.watch)
     lanes = Lanes.with_threads(upkeep=0, sync=1, nights=1, embedding=1)
-    owner = VaultOwner(lanes, lambda: False, is_alone=True)
+    owner = VaultOwner(lanes=lanes, is_stopping=lambda: False, is_alone=True)
     vault = ServiceVault(own, watcher, owner, DaemonLock(own.vault.state.lock_file))
     is_over = threading.Event()
 
@@ -29,9 +29,7 @@ def upkeep_here(memory: VaultMemory) -> Iterator[ServiceVault]:
                 vault.upkeep.upkeep_turn(hints)
 
     with ExitStack() as stack:
-        watcher.start()
-        stack.callback(watcher.stop)
-        vault.connect(stack)
+        vault.open(stack)
         vault.begin()
         thread = threading.Thread(target=run)
         thread.start()

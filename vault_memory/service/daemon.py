@@ -21,7 +21,7 @@ from vault_memory.service.socket_server import SocketServer
 from vault_memory.service.turn_lane import Lanes
 from vault_memory.service.upkeep.conversation_upkeep import DropEvents
 from vault_memory.service.upkeep.note_indexer import PathChange
-from vault_memory.service.upkeep.vault_upkeep import RETRY_SECONDS, UpkeepOwner
+from vault_memory.service.upkeep.vault_upkeep import RETRY_SECONDS
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -67,9 +67,11 @@ class Daemon:
         drop_folder = memory.conversations.drop_folder.make()
         self._drop_events = DropEvents(drop_folder, self.watcher.wake)
         owner = VaultOwner(
-            self._lanes,
-            lambda: self._is_ending or self.is_stopping,
-            UpkeepOwner(tell=tell, tell_copy=tell_copy, progress=self.tell_progress),
+            lanes=self._lanes,
+            is_stopping=lambda: self._is_ending or self.is_stopping,
+            tell=tell,
+            tell_copy=tell_copy,
+            progress=self.tell_progress,
             tell_work=tell_work,
             drop_events=self._drop_events,
             is_alone=True,
@@ -78,7 +80,7 @@ class Daemon:
 
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
-        return self._vault.status()
+        return self._vault.upkeep.status()
 
     @property
     def is_stopping(self) -> bool:
@@ -99,14 +101,10 @@ class Daemon:
         with ExitStack() as stack:
             stack.enter_context(self._lock)
             stack.enter_context(self._stop.waking())
-            # Fault (C59): a save during the scan must raise an event. So the watches
-            # come before the scan.
-            self.watcher.start()
             stack.callback(self._drop_events.stop)
-            stack.callback(self.watcher.stop)
             self._drop_events.start()
+            self._vault.open(stack.enter_context(ExitStack()))
             self.memory.vault.indexing.index()
-            self._vault.connect(stack.enter_context(ExitStack()))
             stack.callback(self._end_turns)
             calls = {**self._vault.calls(), **self._edit_calls.table()}
             server = SocketServer(self.memory.vault.state.socket, calls)

@@ -3,6 +3,7 @@
 import os
 import resource
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.edits.reports import Check
@@ -18,44 +19,35 @@ if TYPE_CHECKING:
     from vault_memory.service.vault_host import VaultHost
 
 
-class HostReport:
-    """Reports the state of a running host."""
+def host_calls(host: "VaultHost") -> "dict[str, Call]":
+    """Returns the calls that the socket of a running host answers."""
+    return {"status": partial(_status, host), "watcher": partial(_watcher, host)}
 
-    def __init__(self, host: "VaultHost") -> None:
-        self._host = host
-        self.address = ""
-        """Where the host listens; empty when it does not"""
 
-    def calls(self) -> "dict[str, Call]":
-        """Returns the calls that the socket of the host answers."""
-        return {"status": self._status, "watcher": self._watcher}
+def _watcher(host: "VaultHost", arguments: Mapping[str, Any]) -> "WatcherJson":
+    """Returns how changes of one vault are noticed, by the id of the vault.
 
-    def _status(self, arguments: Mapping[str, Any]) -> "VaultHostJson":
-        return self.status()
+    Raises UsageError when the host does not serve it.
+    """
+    vault = host.find(str(arguments.get("vault")))
+    if vault is None:
+        raise UsageError("the host does not serve this vault")
+    return watcher_status(vault.watch, trouble_of(vault))
 
-    def _watcher(self, arguments: Mapping[str, Any]) -> "WatcherJson":
-        """Returns how changes of one vault are noticed, by the id of the vault.
 
-        Raises UsageError when the host does not serve it.
-        """
-        vault = self._host.find(str(arguments.get("vault")))
-        if vault is None:
-            raise UsageError("the host does not serve this vault")
-        return watcher_status(vault.watch, trouble_of(vault))
-
-    def status(self) -> "VaultHostJson":
-        """Returns the state of the host and of each vault."""
-        answer = catalog_status(self._host.catalog)
-        answer["running"] = True
-        answer["pid"] = os.getpid()
-        answer["address"] = self.address
-        for row in answer["vaults"]:
-            vault = self._host.find(row["vault"])
-            if vault is not None and vault.entry.root == row["root"]:
-                row["state"] = state_of(vault)
-                row["polled"] = vault.watch.mode == "polling"
-                row["trouble"] = row["trouble"] or trouble_of(vault)
-        return answer
+def _status(host: "VaultHost", arguments: Mapping[str, Any]) -> "VaultHostJson":
+    """Returns the state of the host and of each vault."""
+    answer = catalog_status(host.catalog)
+    answer["running"] = True
+    answer["pid"] = os.getpid()
+    answer["address"] = host.address
+    for row in answer["vaults"]:
+        vault = host.find(row["vault"])
+        if vault is not None and vault.entry.root == row["root"]:
+            row["state"] = state_of(vault)
+            row["polled"] = vault.watch.mode == "polling"
+            row["trouble"] = row["trouble"] or trouble_of(vault)
+    return answer
 
 
 def catalog_status(catalog: VaultCatalog) -> "VaultHostJson":
@@ -98,7 +90,7 @@ def trouble_of(vault: HostedVault) -> str:
     """Returns why a vault cannot be opened or read now; empty when it can."""
     open_vault = vault.open_vault
     if open_vault is not None and open_vault.is_tended:
-        return open_vault.trouble
+        return open_vault.upkeep.trouble
     return vault.failure.reason
 
 

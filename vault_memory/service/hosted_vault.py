@@ -25,7 +25,6 @@ from vault_memory.service.service_vault import (
 )
 from vault_memory.service.turn_lane import AT_ONCE, NEVER, TurnJob
 from vault_memory.service.upkeep.edit_upkeep import PRUNE_SECONDS
-from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner
 from vault_memory.service.vault_catalog import CatalogEntry
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 
@@ -302,13 +301,11 @@ class HostedVault:
         try:
             entry, watch = self._begin_opening()
             owner = VaultOwner(
-                self._host.lanes,
-                lambda: self._host.is_stopping,
-                UpkeepOwner(
-                    progress=self._check_stop,
-                    idle_seconds=CHECK_SECONDS,
-                    prune_seconds=prune_seconds,
-                ),
+                lanes=self._host.lanes,
+                is_stopping=lambda: self._host.is_stopping,
+                progress=self._check_stop,
+                idle_seconds=CHECK_SECONDS,
+                prune_seconds=prune_seconds,
                 resting=resting if self._is_untouched(entry, leftovers) else None,
                 journal=self._leftovers.journal,
                 night_at=self._night_at,

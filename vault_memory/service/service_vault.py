@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,15 +23,12 @@ from vault_memory.service.resting_state import FileTimes, RestingState, journal_
 from vault_memory.service.socket_calls import Calls
 from vault_memory.service.sync_turns import LOOK_SECONDS, SyncTurns, pass_counts
 from vault_memory.service.turn_lane import NEVER, Lanes, TurnJob, TurnLane
-from vault_memory.service.upkeep.conversation_upkeep import DropEvents
-from vault_memory.service.upkeep.read_barrier import Barrier
 from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.service.vault_catalog import CatalogEntry
 from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.watch.change_queue import ChangeHints
 
 if TYPE_CHECKING:
-    from vault_memory.contract.status_answers import WatcherJson
     from vault_memory.service.socket_server import Call
     from vault_memory.vault.watch.vault_watch import VaultWatch
     from vault_memory.vault.watch.watcher import Watcher
@@ -52,16 +49,14 @@ class Stopping(Exception):
     """The process must stop, and a scan ends early. The next start scans the remaining notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class VaultOwner:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultOwner(UpkeepOwner):
     """What an open vault asks of its process, and what it reports to it."""
 
     lanes: Lanes
     is_stopping: Callable[[], bool]
-    upkeep: UpkeepOwner = field(default_factory=UpkeepOwner)
     tell_work: Callable[[str], None] = lambda line: None
     """Receives a line for each night, sync and embedding"""
-    drop_events: DropEvents | None = None
     is_alone: bool = False
     """Whether the process has no other vault: then this one stays open, with its connections"""
     resting: RestingState | None = None
@@ -115,15 +110,20 @@ class ServiceVault:
         """The turns of sync, nights and embedding, between `begin_turns` and `end_turns`"""
         if self.is_tended:
             upkeep_owner = replace(
-                owner.upkeep,
+                owner,
                 note_change=lambda: self.syncing.note_vault_change(),
                 note_settled_text=partial(self._plan, owner.lanes.embedding),
             )
-            self.upkeep = VaultUpkeep(memory, watch, upkeep_owner, owner.drop_events)
+            self.upkeep = VaultUpkeep(memory, watch, upkeep_owner)
 
-    def connect(self, stack: ExitStack) -> None:
-        """Opens the connections of turns and answers. The stack closes them."""
+    def open(self, stack: ExitStack) -> None:
+        """Watches the vault, and opens the connections of turns and answers. The stack closes them."""
         self.closing = stack
+        if self.is_tended:
+            # Fault (C59): a save during the scan must raise an event. So the watches come
+            # before the scan.
+            stack.callback(self._watch.stop)
+            self._watch.start()
         if not self._owner.is_alone:
             self.served = self._fork()
             stack.callback(self.served.close)
@@ -135,7 +135,7 @@ class ServiceVault:
         stack.callback(self._close_job, self._owner.lanes.sync, self.syncing.close)
         if self.is_tended:
             stack.callback(self.upkeep.close)
-            self._calls = Calls(self)
+            self._calls = Calls(self.memory, self.upkeep, self.syncing)
             if not self._owner.is_alone:
                 # The answers under way at the end of a process need their connection.
                 stack.callback(self._calls.close)
@@ -209,22 +209,6 @@ class ServiceVault:
     def close(self) -> None:
         """Closes the vault, between two turns of each kind."""
         self.closing.close()
-
-    # --- What answers need ---
-
-    @property
-    def trouble(self) -> str:
-        """Why the vault cannot be read now; empty when it can."""
-        return self.upkeep.trouble
-
-    @property
-    def barrier(self) -> Barrier:
-        """What a question waits for."""
-        return self.upkeep.barrier
-
-    def status(self) -> "WatcherJson":
-        """Returns the state of the watcher, a part of the `status` of a vault."""
-        return self.upkeep.status()
 
     def calls(self) -> "dict[str, Call]":
         """Returns the calls that are answered for the socket of the vault."""
@@ -354,30 +338,25 @@ class ServiceVault:
     def _night_turn(self) -> float:
         if not self._jobs:
             return NEVER
-        if self._owner.is_alone:
-            nights = self._night_turns()
-            return CHECK_SECONDS if nights is None else nights.night_turn()
         now = time.monotonic()
-        # Each request plans this turn. Most say nothing that a night could learn from.
+        # Each request to one of many vaults plans this turn. Most say nothing that a night could
+        # learn from.
         if now < self.night_at and not self._has_new_sessions():
             return self.night_at - now
-        self._sessions = sessions_in(self._state)
-        seconds = CHECK_SECONDS
-        nights = self._night_turns()
-        if nights is not None:
-            nights.night_turn()
-            # A second connection to the index for each vault would need too many files.
-            nights.rest()
-            seconds = max(NIGHT_CHECK_SECONDS, nights.idle_wait())
-        self.night_at = time.monotonic() + seconds
-        return seconds
-
-    def _night_turns(self) -> NightTurns | None:
         if self._nights is None:
             fork = self._late_fork(self._owner.lanes.nights)
-            if fork is not None:
-                self._nights = NightTurns(fork, tell=self._owner.tell_work)
-        return self._nights
+            if fork is None:
+                return CHECK_SECONDS
+            self._nights = NightTurns(fork, tell=self._owner.tell_work)
+        if self._owner.is_alone:
+            return self._nights.night_turn()
+        self._sessions = sessions_in(self._state)
+        self._nights.night_turn()
+        # A second connection to the index for each vault would need too many files.
+        self._nights.rest()
+        seconds = max(NIGHT_CHECK_SECONDS, self._nights.idle_wait())
+        self.night_at = time.monotonic() + seconds
+        return seconds
 
     def _has_new_sessions(self) -> bool:
         """Whether conversations went on or ended since the last turn of the nights; cheap."""
@@ -458,12 +437,8 @@ def open_among_many(
         if lock is not None:
             # Other programs put turns there.
             memory.conversations.drop_folder.make()
-            # Fault (C59): a save during the scan must raise an event. So the watches come
-            # before the scan.
-            stack.callback(watch.stop)
             watch.settings = memory.vault.config.watch
-            watch.start()
-        opened.connect(stack)
+        opened.open(stack)
         if lock is not None:
             opened.begin()
             socket = memory.vault.state.socket

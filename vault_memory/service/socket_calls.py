@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from vault_memory.contract.edit_answers import EditJson
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import ChangesJson, ScopesJson, StatusJson, VitalsJson
-    from vault_memory.service.service_vault import ServiceVault
+    from vault_memory.service.sync_turns import SyncTurns
+    from vault_memory.service.upkeep.vault_upkeep import VaultUpkeep
 
 
 class Calls:
@@ -41,9 +42,10 @@ class Calls:
     They share a connection to the index, and run one at a time.
     """
 
-    def __init__(self, vault: "ServiceVault") -> None:
-        self._vault = vault
-        self._memory = vault.memory.fork(resident=True)
+    def __init__(self, memory: "VaultMemory", upkeep: "VaultUpkeep", syncing: "SyncTurns") -> None:
+        self._memory = memory.fork(resident=True)
+        self._upkeep = upkeep
+        self._syncing = syncing
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -65,14 +67,14 @@ class Calls:
 
     def _catch_up(self) -> None:
         """Waits until the index is up to date. Raises Behind: the caller answers by itself."""
-        if not self._vault.trouble and not self._vault.barrier.passed():
+        if not self._upkeep.trouble and not self._upkeep.barrier.passed():
             raise Behind(
                 "the daemon has not caught up with the vault", hint="ask again, or without it"
             )
 
     def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
         """Names these notes as stale while the vault cannot be read."""
-        if self._vault.trouble:
+        if self._upkeep.trouble:
             stale = {*freshness["stale_files"], *notes}
             freshness["stale_files"] = sorted(stale)
 
@@ -100,11 +102,11 @@ class Calls:
 
     def changes(self, call: ChangesCall) -> "ChangesJson":
         """Waits for the next change; other calls are answered meanwhile."""
-        return self._vault.upkeep.changes.answer(call)
+        return self._upkeep.changes.answer(call)
 
     def sync(self, call: NoArguments) -> "SyncRequestedJson":
         """Requests a pass of sync."""
-        return self._vault.syncing.now()
+        return self._syncing.now()
 
     def scopes(self, call: NoArguments) -> "ScopesJson":
         """Returns the names of all scopes."""
@@ -119,19 +121,19 @@ class Calls:
         return {
             "stale_files": len(freshness.stale_files),
             "semantic": freshness.semantic,
-            "watcher": self._vault.status(),
-            "sync": self._vault.syncing.status(),
+            "watcher": self._upkeep.status(),
+            "sync": self._syncing.status(),
         }
 
     def status(self, call: NoArguments) -> "StatusJson":
         """Returns the status of the vault and of its daemon."""
-        if not self._vault.trouble:
+        if not self._upkeep.trouble:
             # The status is given, too, when the index is behind: it names the reason.
-            self._vault.barrier.passed()
+            self._upkeep.barrier.passed()
         with self._lock:
             status = self._memory.status(refresh=False)
-        status["sync"] = self._vault.syncing.status()
-        status["watcher"] = self._vault.status()
+        status["sync"] = self._syncing.status()
+        status["watcher"] = self._upkeep.status()
         status["daemon"] = {"running": True, "pid": os.getpid()}
         return status
 

@@ -21,7 +21,7 @@ from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.http.tokens import TokenOwner
 from vault_memory.service.host_folder import host_folder, only_host
-from vault_memory.service.host_report import HostReport
+from vault_memory.service.host_report import host_calls
 from vault_memory.service.hosted_vault import HostedVault
 from vault_memory.service.sd_notify import Notify
 from vault_memory.service.socket_server import SocketServer
@@ -77,7 +77,8 @@ class VaultHost:
         self.states = state_root(self.catalog.environment)
         """The folder of all state folders"""
         self.folder = host_folder(self.catalog.folder, self.catalog.environment)
-        self.report = HostReport(self)
+        self.address = ""
+        """Where it listens; empty when it does not"""
         self.tell_reopening: Callable[[str], None] = lambda vault: None
         """Receives the id of a vault that is closed once nobody uses it"""
         self.is_stopping = False
@@ -102,7 +103,7 @@ class VaultHost:
             self.lanes.start()
             stack.callback(self._stop)
             self.renew()
-            server = SocketServer(self.folder.socket, self.report.calls())
+            server = SocketServer(self.folder.socket, host_calls(self))
             stack.callback(server.close)
             self._thread.start()
             yield

@@ -61,16 +61,10 @@ class Finished:
 
 
 class LargeNotes:
-    """The large notes of one vault. Only the loop calls it. `wake` lets the loop take a turn.
+    """The large notes of one vault. Only the loop calls it. `wake` lets the loop take a turn."""
 
-    `run_parser` runs a function in another thread, which ends when no note waits to be parsed.
-    """
-
-    def __init__(
-        self, wake: Callable[[], None], run_parser: Callable[[Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
-        self._run_parser = run_parser
         self._worker = Worker()
         self._lock = threading.Lock()
         """Guards the next three fields"""
@@ -113,7 +107,8 @@ class LargeNotes:
             if self._is_parsing:
                 return
             self._is_parsing = True
-        self._run_parser(self._parse_waiting)
+        # It ends when no note waits to be parsed.
+        threading.Thread(target=self._parse_waiting, name="large notes", daemon=True).start()
 
     def remove(self, index: Index, path: str) -> bool:
         """Plans to remove a note from the index. False for a small note: remove it at once."""

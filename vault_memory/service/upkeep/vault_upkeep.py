@@ -6,7 +6,6 @@ watcher and passes them to `upkeep_turn`: a daemon does that for one vault, a ho
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -46,11 +45,6 @@ MOST_SUSPECTS = 500
 NO_HINTS = ChangeHints()
 
 
-def run_in_thread(work: Callable[[], None]) -> None:
-    """Runs some work in a thread of its own."""
-    threading.Thread(target=work, name="large notes", daemon=True).start()
-
-
 @dataclass(frozen=True, slots=True)
 class UpkeepOwner:
     """What the upkeep of a vault reports to its owner, and what it asks."""
@@ -67,26 +61,21 @@ class UpkeepOwner:
     """Receives the progress of a scan. An exception from it ends the scan."""
     idle_seconds: float = IDLE_SECONDS
     """Pause between two checks for what another process may have left, such as pending writes"""
+    drop_events: DropEvents | None = None
+    """Events of the drop folder; without them it is checked after `look_soon`"""
     prune_seconds: float = 0.0
     """Pause before old versions are deleted: an owner that did so lately has a pause"""
-    run_parser: Callable[[Callable[[], None]], None] = run_in_thread
-    """Runs the parser of large notes in another thread, soon"""
 
 
 class VaultUpkeep:
     """The work of a daemon for one vault.
 
     Any thread may call `begin` or `resume`, `upkeep_turn` and `close`, one call at a time. `barrier`,
-    `changes` and `status` may be used by other threads meanwhile. Without `drop_events` the drop
-    folder is checked after `look_soon`.
+    `changes` and `status` may be used by other threads meanwhile.
     """
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        watch: "Watcher | VaultWatch",
-        owner: UpkeepOwner,
-        drop_events: DropEvents | None = None,
+        self, memory: VaultMemory, watch: "Watcher | VaultWatch", owner: UpkeepOwner
     ) -> None:
         self.memory = memory
         self.trouble = ""
@@ -109,12 +98,14 @@ class VaultUpkeep:
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
-        self._conversation_upkeep = ConversationUpkeep(memory, drop_events, owner.idle_seconds)
+        self._conversation_upkeep = ConversationUpkeep(
+            memory, owner.drop_events, owner.idle_seconds
+        )
         self._side_files = SideFiles(memory.vault.folder)
         self._notes = NoteIndexer(
             memory,
             self._edit_upkeep,
-            LargeNotes(watch.wake, owner.run_parser),
+            LargeNotes(watch.wake),
             tell=owner.tell,
             wake_embedding=owner.note_settled_text,
         )
