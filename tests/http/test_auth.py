@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from tests.every import every
 from tests.http.served import CALLERS, MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.http.origin_check import host_name
+from vault_memory.http.auth import host_name
 from vault_memory.rules.paths.scopes import Caller
 
 Serve = Callable[..., Served]

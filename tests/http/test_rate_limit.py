@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.http.rate_limit import MOST_KNOWN, RateLimiter
+from vault_memory.http.auth import MOST_KNOWN, RateLimiter
 
 PAUSES = st.lists(st.floats(min_value=0, max_value=90, allow_nan=False), max_size=60)
 

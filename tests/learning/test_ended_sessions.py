@@ -10,7 +10,7 @@ from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import Sessions
 from vault_memory.learning.checkpoint import CheckpointStore
-from vault_memory.service import night_turns
+from vault_memory.service import background_turns
 
 FACTS = PROFILE.replace("USER.md", "FACTS.md")
 NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
@@ -177,16 +177,16 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
         record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
         memory = VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
-        worker = night_turns.NightTurns(memory)
+        worker = background_turns.NightTurns(memory)
         try:
             assert [worker._learn_from_ended() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
             monkeypatch.setattr(
                 "vault_memory.models.llm.openai._breakers", {}
             )  # the rest it gives the server is over
-            assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
+            assert worker._learn_from_ended() == background_turns.ENDED_SECONDS
             count = len(asked.asked)
-            assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
+            assert worker._learn_from_ended() == background_turns.ENDED_SECONDS
             assert len(asked.asked) == count
         finally:
             memory.close()

@@ -12,7 +12,7 @@ import pytest
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning.calls import LearningCalls
-from vault_memory.service import night_turns
+from vault_memory.service import background_turns
 from vault_memory.service.turn_lane import TurnJob, TurnLane
 
 PEOPLE = 200
@@ -67,8 +67,8 @@ def test_a_night_without_new_turns_walks_the_vault_once(
 def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(night_turns, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(night_turns, "ENDED_SECONDS", 0.02)
+    monkeypatch.setattr(background_turns, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(background_turns, "ENDED_SECONDS", 0.02)
     listings = Listings(monkeypatch)
     with VaultMemory.open(people, environment=outside.environment) as memory:
         memory.index()
@@ -80,7 +80,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )
         fork, lane = memory.fork(), TurnLane("nights", 1)
-        watched = night_turns.NightTurns(fork)
+        watched = background_turns.NightTurns(fork)
         lane.start()
         lane.plan(TurnJob(watched.night_turn))
         try:
@@ -105,6 +105,6 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             fork.close()
 
 
-def _turns(watched: night_turns.NightTurns) -> float:
+def _turns(watched: background_turns.NightTurns) -> float:
     """How far the looks have come: a look that finds nothing puts the next one off."""
     return watched._next_night

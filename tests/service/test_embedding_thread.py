@@ -19,7 +19,7 @@ from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, Running, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
-from vault_memory.service.embedding_turns import EmbeddingTurns
+from vault_memory.service.background_turns import EmbeddingTurns
 
 ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx"}
 EAGER = """

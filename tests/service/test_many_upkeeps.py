@@ -13,8 +13,7 @@ import pytest
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.models.embedding.onnx import release_memory
-from vault_memory.service.embedding_turns import EmbeddingTurns
-from vault_memory.service.night_turns import NightTurns
+from vault_memory.service.background_turns import EmbeddingTurns, NightTurns
 from vault_memory.service.sync_turns import SyncTurns
 from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker

@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.service.night_turns import NightTurns, has_nights
+from vault_memory.service.background_turns import NightTurns, has_nights
 from vault_memory.service.sync_turns import NEVER, SyncTurns
 
 ROUNDS = 12

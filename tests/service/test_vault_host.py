@@ -20,8 +20,8 @@ from vault_memory.api.vault_service import VAULT, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.config.server_sections import HostSettings
 from vault_memory.errors import VaultMemoryError
+from vault_memory.service.background_turns import night_delay
 from vault_memory.service.hosted_vault import HostedVault
-from vault_memory.service.night_turns import night_delay
 from vault_memory.service.turn_lane import NEVER, TurnJob
 from vault_memory.service.vault_host import TOKENS_SECONDS, VaultHost
 

@@ -35,9 +35,8 @@ from vault_memory.contract.calls import ROUTES, Call
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.http import openapi
-from vault_memory.http.auth import Access, Doorkeeper, busy, unauthorised
+from vault_memory.http.auth import Access, Doorkeeper, Gate, busy, unauthorised
 from vault_memory.http.beside_calls import lifespan_of, page_beside_calls
-from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests, metrics_route, vitals
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
 from vault_memory.rules.paths.scopes import Caller

@@ -13,8 +13,8 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable, VaultUnknown
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
+from vault_memory.service.background_turns import night_delay
 from vault_memory.service.host_folder import has_more_notes
-from vault_memory.service.night_turns import night_delay
 from vault_memory.service.resting_state import Leftovers, RestingState, journal_in, leftovers_in
 from vault_memory.service.service_vault import (
     CHECK_SECONDS,

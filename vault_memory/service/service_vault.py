@@ -16,9 +16,8 @@ from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import SESSION_IDLE
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
+from vault_memory.service.background_turns import EmbeddingTurns, NightTurns, has_nights
 from vault_memory.service.daemon_lock import DaemonLock, is_held, pid_of
-from vault_memory.service.embedding_turns import EmbeddingTurns
-from vault_memory.service.night_turns import NightTurns, has_nights
 from vault_memory.service.resting_state import FileTimes, RestingState, journal_in, sessions_in
 from vault_memory.service.socket_calls import Calls
 from vault_memory.service.sync_turns import LOOK_SECONDS, SyncTurns, pass_counts

@@ -52,7 +52,7 @@ from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteBusy
 from vault_memory.rules.paths.scopes import Caller
-from vault_memory.service import night_turns
+from vault_memory.service import background_turns
 
 NIGHTS = 100_000
 BO = str(UUID(int=0xB0))
@@ -64,9 +64,9 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
-    delays = [night_turns.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
+    delays = [background_turns.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
     assert timedelta(0) <= min(delays)
-    assert max(delays) < night_turns.NIGHTS
+    assert max(delays) < background_turns.NIGHTS
     minutes = Counter(int(delay.total_seconds() // 60) for delay in delays)
     assert len(minutes) == 60
     assert max(minutes.values()) < 1.2 * NIGHTS / 60

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import SESSION_IDLE
-from vault_memory.service.night_turns import night_delay
+from vault_memory.service.background_turns import night_delay
 
 SYNC_POLL = timedelta(hours=1)
 """How often a home is asked for edits of people while no request uses the vault"""

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSessions
 from vault_memory.errors import VaultMemoryError
-from vault_memory.http.origin_check import host_name
+from vault_memory.http.auth import host_name
 
 READING = ("GET", "HEAD")
 CSRF_FIELD = "csrf"

@@ -13,7 +13,7 @@ from vault_memory.addons.page.browser_sessions import Rights, owner_of_token
 from vault_memory.addons.page.forms import read_form
 from vault_memory.addons.page.guard import NEW_LINK, Guard, SignedOut
 from vault_memory.errors import VaultMemoryError
-from vault_memory.http.rate_limit import RateLimiter
+from vault_memory.http.auth import RateLimiter
 
 COOKIE_SECONDS = 400 * 24 * 3600
 """The longest that browsers keep a cookie. The server ends a session that was idle for a month"""
