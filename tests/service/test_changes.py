@@ -18,8 +18,8 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.contract.calls import SOCKET_CALLS
 from vault_memory.contract.requests import ChangesCall
 from vault_memory.errors import UsageError
-from vault_memory.service.upkeep import change_ring
-from vault_memory.service.upkeep.change_ring import MOST_CHANGES, ChangeRing
+from vault_memory.service.upkeep import waiting_clients
+from vault_memory.service.upkeep.waiting_clients import MOST_CHANGES, ChangeRing
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +303,7 @@ def test_an_id_that_this_ring_never_gave_is_lost(end: str):
 
 
 def test_one_client_too_many_is_answered_at_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(change_ring, "MOST_WAITING", 2)
+    monkeypatch.setattr(waiting_clients, "MOST_WAITING", 2)
     ring = ring_with()
     call = ChangesCall(ring.answer(ChangesCall())["id"], 15)
     with ThreadPoolExecutor(2) as threads:

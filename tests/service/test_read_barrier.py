@@ -14,7 +14,7 @@ from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.service.daemon import Daemon
 from vault_memory.service.upkeep.note_indexer import PathChange
-from vault_memory.service.upkeep.read_barrier import GRACE_SECONDS, Barrier
+from vault_memory.service.upkeep.waiting_clients import GRACE_SECONDS, Barrier
 
 NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
 
@@ -123,7 +123,7 @@ def slowly(change: PathChange) -> None:
 @pytest.fixture
 def patient_barrier(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, the daemon is waited for."""
-    monkeypatch.setattr("vault_memory.service.upkeep.read_barrier.PATIENCE_SECONDS", 30.0)
+    monkeypatch.setattr("vault_memory.service.upkeep.waiting_clients.PATIENCE_SECONDS", 30.0)
 
 
 def search_here(outside: Outside) -> Callable[[str], dict]:
@@ -155,7 +155,7 @@ def test_this_test_detects_a_daemon_that_answers_without_waiting(
 def test_a_search_without_a_timely_daemon_reads_the_vault_itself(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("vault_memory.service.upkeep.read_barrier.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("vault_memory.service.upkeep.waiting_clients.PATIENCE_SECONDS", 0.2)
     outside.write("USER.md", "- tea\n")
     held, go_on = threading.Event(), threading.Event()
 

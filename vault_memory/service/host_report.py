@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.edits.reports import Check
 from vault_memory.errors import UsageError
 from vault_memory.service.hosted_vault import HostedVault
-from vault_memory.service.upkeep.read_barrier import watcher_status
+from vault_memory.service.upkeep.waiting_clients import watcher_status
 from vault_memory.service.vault_catalog import VaultCatalog
 
 if TYPE_CHECKING:

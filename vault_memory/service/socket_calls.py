@@ -23,7 +23,7 @@ from vault_memory.contract.requests import (
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.search import scope_names
 from vault_memory.service.socket_server import Call
-from vault_memory.service.upkeep.read_barrier import Behind
+from vault_memory.service.upkeep.waiting_clients import Behind
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory

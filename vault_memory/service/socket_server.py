@@ -13,7 +13,7 @@ from typing import Any
 from vault_memory.api.exchange import LONGEST_REQUEST, SIGN
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.service.daemon_lock import inode_of
-from vault_memory.service.upkeep.change_ring import MOST_WAITING
+from vault_memory.service.upkeep.waiting_clients import MOST_WAITING
 from vault_memory.vault.socket_names import short_name
 
 logger = logging.getLogger(__name__)

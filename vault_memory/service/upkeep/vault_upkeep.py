@@ -18,13 +18,17 @@ from vault_memory.index.store import Index
 from vault_memory.ingest.large_notes import is_heavy
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.ingest.scan import ScanReport
-from vault_memory.service.upkeep.change_ring import ChangeRing
 from vault_memory.service.upkeep.conversation_upkeep import ConversationUpkeep, DropEvents
 from vault_memory.service.upkeep.edit_upkeep import IDLE_SECONDS, EditUpkeep
 from vault_memory.service.upkeep.large_note_upkeep import LargeNotes
 from vault_memory.service.upkeep.note_indexer import NoteIndexer, PathChange
 from vault_memory.service.upkeep.paced_upkeep import StampUpkeep, Sweeping
-from vault_memory.service.upkeep.read_barrier import GRACE_SECONDS, Barrier, watcher_status
+from vault_memory.service.upkeep.waiting_clients import (
+    GRACE_SECONDS,
+    Barrier,
+    ChangeRing,
+    watcher_status,
+)
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder, Identity
 from vault_memory.vault.watch.change_queue import ChangeHints
