@@ -294,13 +294,14 @@ class Running:
     def until_status(
         self, fits: Callable[[dict[str, Any]], bool], *, seconds: float = PATIENCE_SECONDS
     ) -> dict[str, Any]:
-        until(
-            lambda: fits(self.ask("status")),
-            seconds=seconds,
-            pause=0.05,
-            says=lambda: self.ask("status"),
-        )
-        return self.ask("status")
+        def fitting() -> dict[str, Any] | None:
+            status = self.ask("status")
+            return status if fits(status) else None
+
+        # A second answer may be another one by now.
+        status = until(fitting, seconds=seconds, pause=0.05, says=lambda: self.ask("status"))
+        assert status is not None
+        return status
 
 
 def _drain(stream: Any, take: Callable[[str], None]) -> None:
