@@ -14,6 +14,7 @@ import anyio
 import httpx
 
 from tests.addons.page.served_page import ServedPage
+from tests.http.served import access_of
 from tests.scenarios.outside import until
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
@@ -22,9 +23,7 @@ from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
-from vault_memory.config.server_sections import Serve
 from vault_memory.http.application import ServedRoutes, application
-from vault_memory.http.auth import Access
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens, VaultTokens
@@ -163,7 +162,7 @@ def serving_many(
     page_settings = PageSettings(PageAddress(HOST, port))
     pages = HostPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
     routes = ServedRoutes(page=pages, mounts={"/mcp": streamable_http.application(vaults)})
-    app = application(vaults, Access(table, Serve(**settings)), routes, counts)
+    app = application(vaults, access_of(table, settings), routes, counts)
     host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)
     with running(Server(app, stopping=pages.stop_streams), listening):
         yield host

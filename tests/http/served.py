@@ -20,7 +20,7 @@ from vault_memory.http.auth import Access
 from vault_memory.http.connections import Limits
 from vault_memory.http.listen import Server, at_address, at_socket
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.tokens import Tokens
+from vault_memory.http.tokens import Tokens, TokenTable
 from vault_memory.rules.paths.scopes import Caller
 
 MIRA = "mira-" + "a" * 40
@@ -70,6 +70,13 @@ def app_of(
     return application(SingleVault(memory), access, routes, requests)
 
 
+def access_of(tokens: TokenTable, settings: dict[str, Any], local: Caller | None = None) -> Access:
+    """Access with settings of `[serve]`, and with limits of requests."""
+    own = settings.keys() & {"requests_per_minute", "max_body_bytes"}
+    limits = {name: settings.pop(name) for name in own}
+    return Access(tokens, Serve(**settings), local, **limits)
+
+
 @contextlib.contextmanager
 def serving(
     memory: VaultMemory,
@@ -82,7 +89,7 @@ def serving(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
-    app = app_of(memory, Access(Tokens(callers), Serve(**settings), local), mounts)
+    app = app_of(memory, access_of(Tokens(callers), settings, local), mounts)
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = Server(app, limits=limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

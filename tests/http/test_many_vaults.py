@@ -221,21 +221,6 @@ def test_the_limits_of_the_host_are_those_of_each_token(start: Start) -> None:
     assert south.get("/v1/notes").status_code == 200
 
 
-def test_a_vault_may_have_a_lower_limit_of_its_own(start: Start) -> None:
-    host = start(requests_per_minute=3)
-    tokens = Tokens({TOKENS["north"]: Caller("mira")})
-    host.table.set_tokens(IDS["north"], tokens, requests_per_minute=1)
-    tokens = Tokens({TOKENS["south"]: Caller("mira")})
-    host.table.set_tokens(IDS["south"], tokens, requests_per_minute=1000)
-
-    def statuses(name: str) -> list[int]:
-        client = host.client(TOKENS[name])
-        return [client.get("/v1/notes").status_code for _ in range(4)]
-
-    assert statuses("north") == [200, 429, 429, 429]
-    assert statuses("south") == [200, 200, 200, 429]
-
-
 def test_the_counts_of_a_host_name_no_vault_and_no_note(start: Start) -> None:
     host = start()
     client = host.client(TOKENS["north"])

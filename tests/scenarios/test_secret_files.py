@@ -30,7 +30,7 @@ SECRET = "0123456789abcdef" * 4
 SERVER = "http://127.0.0.1:9/v1"
 NO_SECRETS = {"remote.ca_file"}
 """Keys that name a file which anybody may read"""
-OF_NO_VAULT = {"fleet.password_file", "host.metrics_token_file"}
+OF_NO_VAULT = {"fleet.password_file"}
 """Keys of processes that serve many vaults"""
 
 

@@ -270,7 +270,7 @@ def test_metrics_name_no_vault_and_need_their_token(vaults: Vaults) -> None:
     token_file.touch(0o600)
     token_file.write_text("m" * 40)
     settings = vaults.folder / "host.toml"
-    settings.write_text(f'[host]\nmetrics_token_file = "{token_file}"\n')
+    settings.write_text(f'[serve]\nmetrics_token_file = "{token_file}"\n')
     with running_host(vaults, "--config", str(settings)) as host:
         host.search("north", "ferry")
         refused = host.client(token_of("north")).get("/metrics")

@@ -113,14 +113,13 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
     for name in VAULTS:
         rows = [person.write(vaults) for person in EVERYONE if person.vault == name]
         ensure_marker(vaults.path / name)
-        limit = "[serve]\nrequests_per_minute = 1000000\n"
-        vaults.configure(name, limit + "".join(rows))
+        vaults.configure(name, "".join(rows))
     _add_torn(vaults)
     secret = folder / "metrics.token"
     secret.touch(0o600)
     secret.write_text(METRICS_TOKEN)
     settings = folder / "host.toml"
-    settings.write_text(f'[host]\nmetrics_token_file = "{secret}"\n')
+    settings.write_text(f'[serve]\nmetrics_token_file = "{secret}"\n')
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("TMPDIR", str(folder / "tmp"))

@@ -41,31 +41,21 @@ class Serve(NamedTuple):
     `memory.example.org`"""
     allowed_origins: tuple[str, ...] = ()
     """Origins of pages that may send requests from a browser, such as `https://chat.example.org`"""
-    requests_per_minute: int = 600
-    """Maximum number of requests of one token"""
-    max_body_bytes: int = 1_048_576
-    """Maximum size of a request body"""
     tokens: tuple[ServeToken, ...] = ()
     """The bots with access"""
     metrics_token_file: str = ""
     """The file with the token for `/metrics`, outside the vault and readable only by its owner;
-    the metrics cover all scopes; empty: only requests over `socket` without a token may read them
-    """
+    the metrics cover all scopes, and with `host` and `fleet host` all vaults; empty: only requests
+    over `socket` without a token may read them"""
 
 
 class HostSettings(NamedTuple):
-    """How `host` serves many vaults. Only the file of `host --config` or `fleet host --config` uses
-    this section, and `fleet host` takes nothing from it but `metrics_token_file`."""
+    """How `host` serves many vaults. Only the file of `host --config` uses this section."""
 
     most_open: int = 1000
     """Vaults that are open at once; of the others only changes are noticed"""
-    memory_mb: int = 0
-    """Memory of the process in megabytes above which unused vaults are closed; 0: no limit"""
     idle_seconds: float = 60.0
     """Seconds without a request after which a vault is closed"""
-    metrics_token_file: str = ""
-    """The file with the token for `/metrics`, which cover all vaults and name none; outside the
-    vaults and readable only by its owner; empty: no metrics"""
 
 
 class Web(NamedTuple):

@@ -137,6 +137,9 @@ class RateLimiter:
 
 # --- Callers ---
 
+REQUESTS_PER_MINUTE = 600
+"""Requests of one token"""
+MAX_BODY_BYTES = 1 << 20
 WRONG_PER_MINUTE = 30
 """Wrong tokens from one address; right ones are accepted all the same"""
 PATIENCE_SECONDS = 30.0
@@ -197,6 +200,8 @@ class Access(NamedTuple):
     settings: Serve
     local: Caller | None = None
     """a client without a token"""
+    requests_per_minute: int = REQUESTS_PER_MINUTE
+    max_body_bytes: int = MAX_BODY_BYTES
 
 
 class Doorkeeper:
@@ -210,10 +215,8 @@ class Doorkeeper:
         self._tokens = access.tokens
         self._local = access.local
         self._open_paths = frozenset(open_paths)
-        self._longest = access.settings.max_body_bytes
-        self._most_a_minute = access.settings.requests_per_minute
-        self._requests: dict[int, RateLimiter] = {}
-        """The limiter of all tokens with the same limit"""
+        self._longest = access.max_body_bytes
+        self._requests = RateLimiter(access.requests_per_minute, time.monotonic)
         self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
         capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
         of_unknown = capacity // UNKNOWN_SHARE
@@ -265,18 +268,9 @@ class Doorkeeper:
             owner = TokenOwner(self._local)
         if owner is None:
             return self._unknown(scope, has_token=bool(headers))
-        if wait := self._limiter(owner).take(digest):
+        if wait := self._requests.take(digest):
             return _too_often(wait)
         return owner
-
-    def _limiter(self, owner: TokenOwner) -> RateLimiter:
-        """Returns the limiter for this owner: of both limits, the lower one holds."""
-        most = self._most_a_minute
-        if owner.requests_per_minute is not None:
-            most = min(most, owner.requests_per_minute)
-        if most not in self._requests:
-            self._requests[most] = RateLimiter(most, time.monotonic)
-        return self._requests[most]
 
     def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
         """Returns the refusal of a request without a token, or with an unknown one."""
@@ -351,8 +345,8 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_often(wait: int) -> Response:
-    hint = f"try again in {wait} s; `serve.requests_per_minute` is the limit"
-    return refusal(429, "too_often", "too many requests", hint, {"retry-after": str(wait)})
+    headers = {"retry-after": str(wait)}
+    return refusal(429, "too_often", "too many requests", f"try again in {wait} s", headers)
 
 
 def busy() -> Response:
@@ -371,6 +365,6 @@ def _too_long(longest: int) -> Response:
         413,
         "too_long",
         f"a request has {longest} bytes at most",
-        "send less, or raise `serve.max_body_bytes`",
+        "send less, in several requests",
         {"connection": "close"},
     )

@@ -28,8 +28,6 @@ class TokenOwner(NamedTuple):
     caller: Caller
     vault: str = ""
     """The key of the vault; empty when the server has only one"""
-    requests_per_minute: int | None = None
-    """The limit of the vault; that of the server holds, too"""
 
 
 class TokenTable(Protocol):
@@ -158,13 +156,11 @@ class VaultTokens:
         self._digests: dict[str, tuple[bytes, ...]] = {}
         """Vault → the digests of its tokens"""
 
-    def set_tokens(
-        self, vault: str, tokens: Tokens, requests_per_minute: int | None = None
-    ) -> None:
+    def set_tokens(self, vault: str, tokens: Tokens) -> None:
         """Replaces the tokens of a vault."""
         self.drop(vault)
         for digest, caller in tokens.callers:
-            owner = TokenOwner(caller, vault, requests_per_minute)
+            owner = TokenOwner(caller, vault)
             self._owners[digest].append(owner)
         self._digests[vault] = tuple(digest for digest, _ in tokens.callers)
 

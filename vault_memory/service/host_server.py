@@ -36,8 +36,8 @@ def serve_host(
     numbers = metrics_route(
         partial(host_families, host),
         counts,
-        "host.metrics_token_file",
-        host.config.host.metrics_token_file,
+        "serve.metrics_token_file",
+        host.config.serve.metrics_token_file,
         host.catalog.folder,
     )
     with ExitStack() as stack:

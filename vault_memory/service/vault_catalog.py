@@ -39,8 +39,6 @@ class CatalogEntry:
     """The id in its marker; empty when the marker cannot be read"""
     tokens: Tokens | None = None
     """The tokens of its configuration; None when the vault cannot be served"""
-    requests_per_minute: int | None = None
-    """The limit of its configuration"""
     trouble: str = ""
     """Why the vault cannot be served; empty when it can"""
     files: tuple[str, ...] = ()
@@ -84,14 +82,7 @@ def read_entry(root: str, environment: Mapping[str, str]) -> CatalogEntry:
         return CatalogEntry(
             root, vault, trouble=str(error), files=tuple(files), signature=tuple(signatures)
         )
-    return CatalogEntry(
-        root,
-        vault,
-        tokens,
-        config.serve.requests_per_minute,
-        files=tuple(files),
-        signature=tuple(signatures),
-    )
+    return CatalogEntry(root, vault, tokens, files=tuple(files), signature=tuple(signatures))
 
 
 def earlier_tokens(
@@ -286,7 +277,7 @@ class VaultCatalog:
         tokens = VaultTokens()
         for vault, entry in by_vault.items():
             assert entry.tokens is not None
-            tokens.set_tokens(vault, entry.tokens, entry.requests_per_minute)
+            tokens.set_tokens(vault, entry.tokens)
             self._last_tokens[entry.root] = entry.tokens
         self._content = _Content(entries, by_vault, tokens, tokens.shared())
         self._last_tokens = {

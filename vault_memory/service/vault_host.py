@@ -43,13 +43,10 @@ NIGHT_THREADS = 2
 EMBEDDING_THREADS = 1
 VISIT_SECONDS = 0.05
 """Pause between the first visits of two vaults after the start"""
-MEGABYTE = 1 << 20
 FILES_OF_VAULT = 16
 """Open files that an open vault may need at once"""
 OTHER_FILES = 200
 """Files for connections and for the host itself"""
-CLOSED_SHARE = 10
-"""When the memory is full, a tenth of the open vaults is closed at once"""
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter while another one waits for it"""
@@ -265,28 +262,14 @@ class VaultHost:
         for vault in self.vaults():
             vault.look_for_leftovers()
 
-    def _check_limits(self) -> None:
-        """Closes the vaults that were not used for longest, if there are too many or too large.
-
-        Fault: a vault that was in use when others were closed for a new one stays open
-        although the limit is exceeded.
-        """
-        self.make_room()
-        limit = self.config.host.memory_mb * MEGABYTE
-        if limit and memory_in_use() > limit:
-            open_vaults = self.open_vaults()
-            self._ask_to_close(open_vaults, max(1, len(open_vaults) // CLOSED_SHARE))
-
     def make_room(self) -> None:
+        """Closes the vaults that were not used for longest, if there are too many."""
         most = min(self.config.host.most_open, _most_by_files())
         excess = sum(vault.is_open for vault in self.vaults()) - most
         if excess > 0:
-            self._ask_to_close(self.open_vaults(), excess)
-
-    def _ask_to_close(self, open_vaults: list[HostedVault], count: int) -> None:
-        unused = [vault for vault in open_vaults if not vault.users]
-        for vault in unused[:count]:
-            vault.ask_to_close()
+            unused = [vault for vault in self.open_vaults() if not vault.users]
+            for vault in unused[:excess]:
+                vault.ask_to_close()
 
     def _all(self) -> list[HostedVault]:
         """Returns the vaults that are served, and those that are still open."""
@@ -314,7 +297,8 @@ class VaultHost:
         try:
             renew()
             self._note_left()
-            self._check_limits()
+            # Fault: a vault that was in use when others were closed for a new one would stay open.
+            self.make_room()
         except Exception:
             # A bug must not end the thread: new vaults and tokens still have to be found.
             logger.exception("the vaults could not be looked through")

@@ -42,7 +42,7 @@ def test_metrics_of_a_fleet_name_nobody_and_need_their_token(fleet_of_hosts: Ope
     home = fleet_of_hosts.store.new_url()
     added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--user", "ann")
     token = added["token"]
-    setting = f'[host]\nmetrics_token_file = "{_token_file(fleet_of_hosts)}"\n'
+    setting = f'[serve]\nmetrics_token_file = "{_token_file(fleet_of_hosts)}"\n'
     with (
         running_host(fleet_of_hosts, "east", setting) as east,
         running_host(fleet_of_hosts, "west", setting) as west,

@@ -23,7 +23,7 @@ from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
 from vault_memory.http import listen
 from vault_memory.http.application import ServedRoutes, application
-from vault_memory.http.auth import Access
+from vault_memory.http.auth import MAX_BODY_BYTES, Access
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.mcp import streamable_http
 
@@ -83,14 +83,14 @@ def _serve(
     numbers = metrics_route(
         partial(fleet_families, host),
         requests,
-        "host.metrics_token_file",
-        fleet.config.host.metrics_token_file,
+        "serve.metrics_token_file",
+        fleet.config.serve.metrics_token_file,
         fleet.scratch,
     )
     mounts = {"/mcp": streamable_http.application(HeldVaults())}
     routes = ServedRoutes(mounts=mounts, own=numbers)
     calls = application(HeldVaults(), Access(tokens, settings), routes, requests)
-    app = Forwarding(calls, host, tokens, settings.max_body_bytes)
+    app = Forwarding(calls, host, tokens, MAX_BODY_BYTES)
 
     def say_ready() -> None:
         host.ready()
