@@ -73,8 +73,9 @@ def test_a_command_asks_a_daemon_that_hangs_once(
 
 
 def test_a_server_of_tools_asks_a_daemon_that_hangs_once(
-    place: Outside, hung: socket.socket
+    place: Outside, hung: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(exchange, "SILENT_SECONDS", 3600.0)
     with VaultMemory.open(place.vault, environment=place.environment) as memory:
         for _ in range(2):
             for tool in ({"query": "varnish"}, {"prompt": "heron varnish"}):
