@@ -76,7 +76,9 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         package / "__init__.py": 'COMMANDS = {"lamp": "Trim the lamp."}\nSCHEMES = ("lamp",)\n',
         package / "commands.py": "import click\n\n\n@click.command()\n"
         'def lamp():\n    click.echo("trimmed")\n',
-        package / "homes.py": "def one_spelling(url):\n    return url.lower()\n",
+        package / "homes.py": "from tests.remote.ram_remote import RamRemote, RamServer\n\n"
+        "SERVER = RamServer()\n\n\ndef one_spelling(url):\n    return url.lower()\n\n\n"
+        "def open_home(url, account, **place):\n    return RamRemote(SERVER)\n",
         info / "METADATA": "Metadata-Version: 2.1\nName: lamp-addon\nVersion: 1\n",
         info / "entry_points.txt": "[vault_memory.addons]\nlamp = lamp_addon\n",
     }
@@ -100,6 +102,36 @@ def test_an_add_on_of_another_package_brings_a_command_and_a_scheme(
     assert "Trim the lamp." in capsys.readouterr().out
     assert remotes.one_spelling("lamp://LIGHT") == "lamp://light"
     assert remotes.find("lamp://light/", Account()) == "lamp://light"
+
+
+def test_a_command_that_no_group_of_the_help_has_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Add-ons" not in root.grouped_commands()
+
+    monkeypatch.setitem(root.COMMANDS, "wick", ("", "Cut the wick."))
+
+    assert root.grouped_commands()["Add-ons"] == {"wick": "Cut the wick."}
+
+
+def test_a_vault_is_synced_with_a_home_that_an_add_on_opens(
+    lamps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vault = lamps / "vault"
+    (vault / "memory").mkdir(parents=True)
+    (vault / "memory" / "oil.md").write_text("- whale oil\n")
+    place = ("--vault", str(vault))
+
+    assert root.run(["remote", "add", "lamp://light", *place]) == 0, capsys.readouterr()
+    assert root.run(["sync", "--once", *place]) == 0, capsys.readouterr()
+
+    homes = import_module("lamp_addon.homes")
+    assert homes.RamRemote(homes.SERVER).get("memory/oil.md", max_bytes=99).raw == b"- whale oil\n"
+
+
+def test_an_address_that_no_add_on_knows_is_refused(
+    lamps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert root.run(["remote", "add", "lantern://light", "--vault", str(lamps)]) == 3
+    assert "is not the URL of a WebDAV folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fault", ["import wick\n", "COMMANDS = 1 / 0\n"])

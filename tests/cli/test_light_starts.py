@@ -28,6 +28,12 @@ except SystemExit as ended:
     assert not ended.code, ended.code
 print(*filter(has_code, list(sys.modules)), file=sys.stderr)
 """
+PATIENT = """
+from vault_memory import command_line
+from vault_memory.api import exchange
+command_line.HOOK_SECONDS = command_line.DAEMON_SECONDS = exchange.SIGN_SECONDS = 60.0
+"""
+"""A busy computer needs longer than a command waits for a daemon. Each has loaded these two when it has asked one."""
 HEAVY = {
     "rich",
     "msgspec",
@@ -70,12 +76,20 @@ def loaded_modules(
     *arguments: str,
     said: object = None,
     text: str | None = None,
+    beside: bool = False,
     **environment: str,
 ) -> set[str]:
-    """The modules that a command has loaded when it is done."""
+    """The modules that a command has loaded when it is done; `beside` a daemon, which answers it."""
     given = json.dumps(said) if text is None else text
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments],
+        [
+            sys.executable,
+            "-c",
+            PATIENT * beside + SCRIPT,
+            "--vault",
+            str(outside.vault),
+            *arguments,
+        ],
         input=given,
         text=True,
         capture_output=True,
@@ -121,7 +135,7 @@ def test_recording_a_turn_beside_a_daemon_loads_no_vault(vault_with_lamp: Outsid
     words = ("--session", "s", "--role", "user", "--user", "ann", "the lamp is lit")
 
     with vault_with_lamp.daemon():
-        modules = loaded_modules(vault_with_lamp, "record", *words)
+        modules = loaded_modules(vault_with_lamp, "record", *words, beside=True)
 
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
     assert "vault_memory.api.vault_memory" not in modules
@@ -177,7 +191,9 @@ def test_starting_a_conversation_loads_no_search_code(vault_with_lamp: Outside):
 def test_a_hook_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     with vault_with_lamp.daemon():
-        modules = loaded_modules(vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said)
+        modules = loaded_modules(
+            vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said, beside=True
+        )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli",
@@ -202,7 +218,13 @@ def test_an_op_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outsi
     vault_with_lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
     with vault_with_lamp.daemon():
         modules = loaded_modules(
-            vault_with_lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"
+            vault_with_lamp,
+            "append",
+            "memory/b.md",
+            "Lamps",
+            "the wick is in the tin",
+            "--quiet",
+            beside=True,
         )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
@@ -263,6 +285,7 @@ def test_queries_and_ops_with_a_running_daemon_load_almost_nothing(
             vault_with_lamp,
             *command,
             text='[{"op": "add_heading", "heading": "Wicks", "lines": ["in the tin"]}]',
+            beside=True,
         )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == rooms

@@ -19,11 +19,6 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as in a shell"""
 
 
-def _of_addon(addon: str) -> dict[str, tuple[str, str]]:
-    """Return the commands of an add-on, which the table of add-ons finds."""
-    return {name: ("", summary) for name, summary in table.COMMANDS[addon].items()}
-
-
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Create a vault, or use an existing folder as one."),
     "layout": ("init", "Show which files are memory, or set another layout."),
@@ -78,19 +73,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("facts", "End a fact that is no longer true."),
     "delete-fact": ("facts", "Delete a fact."),
     "confirm": ("facts", "Confirm a fact, so that it does not fade."),
-    **_of_addon("transfer"),
-    **_of_addon("hosts"),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
     "host": ("many.host_command", "Serve and tend all vaults below a folder, in one process."),
-    **_of_addon("fleet"),
-    **_of_addon("page"),
     "service": ("service_command", "Let systemd or launchd run the daemon."),
     "models": ("setup.models", "List the models for search by meaning; fetch or remove one."),
     "status": ("status", "Show the state of index, watcher, sync and nights."),
     "stats": ("status", "Count notes and chunks by kind and scope."),
     "doctor": ("status", "Check the installation and the vault for problems."),
     "completion": ("init", "Complete commands and names at the Tab key."),
+    **{name: ("", line) for lines in table.COMMANDS.values() for name, line in lines.items()},
 }
 """Command → its module below `vault_memory.cli.commands`, and its line in the help
 
@@ -165,12 +157,14 @@ class Commands(CommandGroup):
 
 def grouped_commands() -> dict[str, dict[str, str]]:
     """Return the lines of all commands under their headings in the help."""
+    lines = {name: line for name, (_, line) in COMMANDS.items()}
     groups = {
-        heading: {name: COMMANDS[name][1] for name in names.split()}
+        heading: {name: lines.pop(name) for name in names.split()}
         for heading, names in GROUPS.items()
     }
-    of_packages = {package.__name__: table.commands_in(package) for package in table.packages()}
-    return groups | of_packages
+    if lines:
+        groups["Add-ons"] = lines
+    return groups | {package.__name__: table.commands_in(package) for package in table.packages()}
 
 
 def _write_section(

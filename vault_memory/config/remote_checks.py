@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from vault_memory.addons import table
 from vault_memory.config.s3_settings import is_s3, s3_problems
 from vault_memory.config.sections import LOOPBACK_HOSTS, REMOTE_SCHEMES, RemoteSettings
 
@@ -23,6 +24,9 @@ def problems_of(remote: RemoteSettings) -> list[str]:
         return [
             "it contains a user or password; put them into `remote.user` and `remote.password_file`"
         ]
+    if table.homes_of(remote.url):
+        # An add-on knows the addresses of its scheme, and says so when it opens one.
+        return []
     is_web_url = url.scheme in REMOTE_SCHEMES and host
     if not is_web_url or url.query or url.fragment:
         return [

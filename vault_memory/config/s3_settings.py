@@ -13,7 +13,6 @@ from vault_memory.config.secret_file import read_credential, read_secret
 from vault_memory.config.sections import LOOPBACK_HOSTS, RemoteSettings
 from vault_memory.errors import ConfigError
 
-SCHEME = "s3"
 CREDENTIAL = "vault-memory-remote"
 """The name of the credential under ``$CREDENTIALS_DIRECTORY``"""
 _BUCKET = r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]"
@@ -28,7 +27,7 @@ class KeysUnsafe(ConfigError):
 
 def is_s3(url: str) -> bool:
     """Whether an address is that of a bucket."""
-    return url.lower().startswith(f"{SCHEME}://")
+    return url.lower().startswith("s3://")
 
 
 def s3_problems(remote: RemoteSettings) -> list[str]:
