@@ -329,13 +329,13 @@ class HostedVault:
             logger.exception("the vault `%s` cannot be opened", self.entry.root)
             self._note_failure(error)
             return False
-        self.opened += 1
         if prune_seconds == 0:
             self._prune_at = time.monotonic() + PRUNE_SECONDS
         self.used_at = max(self.used_at, time.monotonic() - self._host.config.host.idle_seconds + 1)
         with self._lock:
             self.open_vault, self._opened_entry, self._open_root = vault, entry, entry.root
             self.failure.end()
+            self.opened += 1
             waiting, self._waiting = self._waiting, []
         for future in waiting:
             if future.set_running_or_notify_cancel():
