@@ -107,13 +107,7 @@ class LearningCalls:
         With a model configured only rules and requests: it reads the turns later. Each turn is
         judged once by all processes.
         """
-        sessions = self._conversations.sessions.unjudged()
-        if not (sessions and self.vault.config.sleep_cycle.enabled):
-            return []
-        outcomes = self._runner(None).commit_at_once(sessions)
-        # Fault: what another process recorded meanwhile, which found the lock taken, would wait
-        # for the next turn. So the one that held the lock looks again.
-        return outcomes and outcomes + self.commit_at_once()
+        return self._commit(None)
 
     def commit_before(
         self, session: str | None, scopes: Sequence[str], now: datetime | None = None
@@ -123,19 +117,25 @@ class LearningCalls:
         So a conversation begins with it, however the last one ended. Beside a daemon it is
         written already.
         """
-        if not (session and self.vault.config.sleep_cycle.enabled):
+        if not session:
             return
         try:
-            others = [
-                other
-                for other in self._conversations.sessions.unjudged()
-                if other.id != session and f"user:{other.user}" in scopes
-            ]
-            if others:
-                self._runner(now).commit_at_once(others)
+            self._commit(lambda other: other.id != session and f"user:{other.user}" in scopes, now)
         except (VaultMemoryError, OSError) as error:
             # Fault: what is learned later must not cost the memory of now.
             logger.warning("nothing was learned before a conversation: %s", error)
+
+    def _commit(
+        self, is_chosen: "Callable[[Session], bool] | None", now: datetime | None = None
+    ) -> "list[ScopeNightJson]":
+        """Write what the chosen sessions ask for (None: all), until none of them has a new turn."""
+        sessions = list(filter(is_chosen, self._conversations.sessions.unjudged()))
+        if not (sessions and self.vault.config.sleep_cycle.enabled):
+            return []
+        outcomes = self._runner(now).commit_at_once(sessions)
+        # Fault: what another process recorded meanwhile, which found the lock taken, would wait
+        # for the next turn. So the one that held the lock looks again.
+        return outcomes and outcomes + self._commit(is_chosen, now)
 
     def end_sessions(
         self, sessions: "Sequence[Session]", turn_ids: Sequence[str], *, now: datetime | None = None

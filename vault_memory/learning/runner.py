@@ -16,7 +16,7 @@ from vault_memory.learning import checkpoint, read_again, unread_turns
 from vault_memory.learning import cycle as learning_cycle
 from vault_memory.learning import schedule as learning_schedule
 from vault_memory.learning import steps as learning_steps
-from vault_memory.learning.channel import scope_logs
+from vault_memory.learning.channel import channel_learning
 from vault_memory.learning.costs import token_budget
 from vault_memory.learning.fading import lifecycle_deps
 from vault_memory.learning.policy import at_once, policy_deps
@@ -353,7 +353,7 @@ class LearningRunner:
             editor,
             self.checkpoints,
             places,
-            lambda scope, known: scope_logs.logs_of(
+            lambda scope, known: channel_learning.logs_of(
                 opened.conversations, places(scope), known, self.map
             ),
             lambda role: token_budget.load_brain(self.vault, role, budget, backed=backed),

@@ -19,8 +19,7 @@ from vault_memory.learning.duplicates import record_late_skips, record_skips, wi
 from vault_memory.learning.enrichment.curation import curate
 from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
-from vault_memory.learning.fading.fold_audits import fold_audits
-from vault_memory.learning.fading.prune import prune
+from vault_memory.learning.fading.retention import fold_audits, prune
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,

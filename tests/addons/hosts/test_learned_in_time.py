@@ -245,8 +245,17 @@ def test_a_turn_is_judged_once_by_all_processes(place: Outside) -> None:
     assert outcome["gathered"] == 1
 
 
+def judge(memory: VaultMemory) -> None:
+    memory.learning.commit_at_once()
+
+
+def begin(memory: VaultMemory) -> None:
+    memory.context("Tea?", scopes=["user:mira"], session="s9")
+
+
+@pytest.mark.parametrize("learn", [judge, begin])
 def test_what_is_recorded_while_another_process_judges_is_judged_by_it(
-    place: Outside, monkeypatch: pytest.MonkeyPatch
+    place: Outside, monkeypatch: pytest.MonkeyPatch, learn: Callable[[VaultMemory], None]
 ) -> None:
     monkeypatch.setattr(sessions, "JUDGING_SECONDS", 0.0)
     commit = at_once.commit_at_once
@@ -262,7 +271,7 @@ def test_what_is_recorded_while_another_process_judges_is_judged_by_it(
     by_command(place, SAID["walnuts"])
     with VaultMemory.open(place.vault, environment=place.environment) as memory:
         monkeypatch.setattr(at_once, "commit_at_once", interrupted)
-        memory.learning.commit_at_once()
+        learn(memory)
         assert memory.conversations.sessions.unjudged() == []
 
     assert "walnuts" in learned(place)

@@ -11,8 +11,11 @@ from vault_memory.rules.learning.channel_memories import PERSONAL, of_channel, o
 from vault_memory.rules.learning.grounding import OwnTurn
 
 if TYPE_CHECKING:
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.learning.vault_map import VaultMap
     from vault_memory.rules.learning.model_prompt import Excerpt
+    from vault_memory.rules.paths.scope_notes import Places
 
 
 def with_channel_items(
@@ -50,7 +53,33 @@ def keep_to_scope(cycle: "LearningCycle") -> None:
         cycle.extraction = of_person(cycle.extraction, channel_turns, cycle.name)
 
 
-def own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
+def logs_of(
+    conversations: "ConversationCalls",
+    places: "Places",
+    known: Mapping[str, str],
+    vault_map: "VaultMap",
+) -> dict[str, Log]:
+    """Returns the transcripts of a scope by path, except those with the `known` signatures.
+
+    A person also has her own turns in channels.
+    """
+    entries = vault_map.entries_of(places.scope)
+    found = _as_logs(conversations.transcripts.logs(places.scope, known, entries))
+    if places.scope.startswith("user:"):
+        name = places.scope.partition(":")[2]
+        for channel in sorted(vault_map.names_of("channel")):
+            scope = f"channel:{channel}"
+            entries = vault_map.entries_of(scope)
+            read = conversations.transcripts.logs(scope, known, entries)
+            found |= _own_turns_in(_as_logs(read), name)
+    return found
+
+
+def _as_logs(transcripts: Mapping[str, tuple[str, tuple[Turn, ...] | None]]) -> dict[str, Log]:
+    return {path: Log(signature, turns) for path, (signature, turns) in transcripts.items()}
+
+
+def _own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
     """Returns the transcripts of channels with the turns of one speaker alone."""
     return {path: Log(log.signature, _spoken_by(log, name)) for path, log in logs.items()}
 
