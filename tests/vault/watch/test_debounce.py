@@ -21,6 +21,7 @@ from vault_memory.vault.watch.debounce import (
     Settled,
 )
 
+FOREVER = float("inf")
 OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
 NEW = OLD + b"- plays the cello\n"
 
@@ -83,14 +84,14 @@ def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_period():
     assert (world.verdicts(), world.indexed) == ([DebounceDecision.INDEX], NEW)
 
     world.pass_time(QUIET - 0.01)
-    assert world.settling.pending() == {"n.md"}
+    assert world.settling.due(FOREVER) == ["n.md"]
 
     world.pass_time(0.02)
     assert (world.verdicts(), world.settled) == (
         [DebounceDecision.INDEX, DebounceDecision.SETTLED],
         NEW,
     )
-    assert not world.settling.pending()
+    assert not world.settling.due(FOREVER)
     assert world.settling.next_due() is None
 
 
@@ -115,7 +116,7 @@ def test_continuous_writing_is_indexed_after_the_cap_but_not_settled():
 
     assert world.verdicts() == [DebounceDecision.INDEX]
     assert world.seen[0][0] - began == pytest.approx(CAP, abs=0.03)
-    assert world.settling.pending() == {"n.md"}
+    assert world.settling.due(FOREVER) == ["n.md"]
 
 
 def test_rapid_closed_saves_are_checked_at_most_every_twenty_milliseconds():
@@ -266,7 +267,7 @@ def test_five_thousand_notes_recreated_within_two_seconds_are_never_deleted():
     for path in paths:
         settling.hint(path, now=2.0, closed=True)
     now = 2.0
-    while settling.pending():
+    while settling.due(FOREVER):
         for path in settling.due(now):
             verdicts.add(settling.observe(path, note_of(OLD), known, now=now))
         now += 0.1
@@ -284,7 +285,7 @@ def test_a_torn_read_is_repeated_soon_and_accepted_only_after_the_cap():
 
     world.pass_time(1)
     assert DebounceDecision.INDEX in world.verdicts()
-    assert world.settling.pending()
+    assert world.settling.due(FOREVER)
 
     world.torn = False
     world.pass_time(1)
@@ -329,7 +330,7 @@ def test_a_dropped_note_is_no_longer_pending():
     settling.drop("n.md")
     settling.drop("other.md")
 
-    assert settling.pending() == frozenset()
+    assert settling.due(FOREVER) == []
     assert settling.due(10.0) == []
 
 
@@ -355,7 +356,7 @@ def test_after_any_saves_the_last_content_is_settled_in_bounded_time(saves, know
     last = world.now
     world.pass_time(HOLD + QUIET + 0.1)
 
-    assert not world.settling.pending()
+    assert not world.settling.due(FOREVER)
     assert world.settled == world.indexed == world.content
     if world.seen:
         assert world.seen[-1][0] <= last + HOLD + QUIET

@@ -149,8 +149,7 @@ class EditUpkeep:
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
         now = time.monotonic()
-        has_notes = bool(self._settled_notes) or self._is_behind
-        has_notes = has_notes or self._may_be_renamed
+        has_notes = self._settled_notes or self._is_behind or self._may_be_renamed
         if has_notes and self._paused_until <= now:
             return 0.0
         due = min(self._next_tend, self._next_prune)

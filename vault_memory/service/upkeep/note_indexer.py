@@ -235,7 +235,9 @@ class NoteIndexer:
                 delta = self._put(ingest, event, note, State.HOT)
             case DebounceDecision.SETTLED if note is not None:
                 delta = self._put(ingest, event, note, State.SETTLED)
-        if note is None:
+        # Fault: a program wrote the new note a moment after it removed the old one. Its first
+        # version would be stored before the end of the old one is certain, as that of another note.
+        if note is None or self._debounce.has_absent():
             self._upkeep.note_gone()
         if decision is DebounceDecision.SETTLED:
             self._upkeep.note_settled((path,))

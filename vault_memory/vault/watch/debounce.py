@@ -106,12 +106,12 @@ class DebounceTable:
 
     def next_due(self) -> float | None:
         """Returns when `due` will have a note; None when no note waits."""
-        moments = (state.due for state in self._states.values())
-        return min((due for due in moments if due is not None), default=None)
+        states = self._states.values()
+        return min((state.due for state in states if state.due is not None), default=None)
 
-    def pending(self) -> frozenset[str]:
-        """Returns the notes without a conclusion: what the index says of them may be old."""
-        return frozenset(self._states)
+    def has_absent(self) -> bool:
+        """Returns whether a note is absent of which nothing is concluded yet."""
+        return "" in {state.revision for state in self._states.values()}
 
     def drop(self, path: str) -> None:
         """Forgets a note, because it is settled, parked or outside the index."""
@@ -195,7 +195,7 @@ class DebounceTable:
         is_empty = note is None or not note.raw
         # Fault (C23, C64): editors and sync programs make a note disappear or shrink
         # for a moment during a save.
-        is_doubtful = is_empty or _is_cut_off(note, settled)
+        is_doubtful = note is None or is_empty or _is_cut_off(note, settled)
         agreement = HOLD if is_doubtful else APART
         ripe = max(state.changed + QUIET, state.agreed + agreement)
         if now >= ripe:
@@ -205,13 +205,11 @@ class DebounceTable:
         return DebounceDecision.KEEP if is_empty else DebounceDecision.INDEX
 
 
-def _is_cut_off(note: "Note | None", settled: Settled | None) -> bool:
+def _is_cut_off(note: "Note", settled: Settled | None) -> bool:
     """Whether a note looks like the first part of a save.
 
     That is: less than half, a true beginning, or an unfinished character at the end.
     """
-    if note is None:
-        return False
     # Fault (A4): editors write in blocks, and a block may end inside a character.
     if ends_within_character(note.raw):
         return True
