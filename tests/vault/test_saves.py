@@ -41,9 +41,9 @@ class Looker:
 
     def run_until(self, done: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
-        while not (done() and not self.settling.pending()):
+        while not (done() and not self.settling.due(float("inf"))):
             now = time.monotonic()
-            assert now < end, (self.settling.pending(), self.concluded)
+            assert now < end, (self.settling.due(float("inf")), self.concluded)
             due = self.settling.next_due()
             self._heed(min(end, due if due is not None else end) - now)
             for path in self.settling.due(time.monotonic()):
