@@ -1,7 +1,8 @@
 """Notifies people of the bot's edits, one line for each, by a command.
 
 The line counts the changes and names the note's file. It contains nothing of the note's text. A
-thread of its own sends it after the audit record was written, so that no edit waits for a notification or fails with it.
+thread of its own sends it after the audit record was written, so that no edit waits for a
+notification or fails with it.
 """
 
 import logging

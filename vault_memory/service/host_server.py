@@ -1,5 +1,7 @@
 """The HTTP server of a host: the calls of bots, MCP and the pages of all vaults, by token."""
 
+import os
+import resource
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -16,7 +18,6 @@ from vault_memory.http.auth import Access
 from vault_memory.http.listen import Listening
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.service.host_report import state_of, trouble_of
-from vault_memory.service.vault_host import memory_in_use
 
 if TYPE_CHECKING:
     from vault_memory.service.vault_host import VaultHost
@@ -84,7 +85,16 @@ def host_families(host: "VaultHost") -> list[Family]:
             "host_openings_total", "counter", "How often a vault was opened", (Sample(opened, {}),)
         ),
         Family("host_turns_total", "counter", "Turns that were taken, by kind", turns),
-        Family(
-            "host_memory_bytes", "gauge", "Memory of the process", (Sample(memory_in_use(), {}),)
-        ),
+        memory_in_use(),
     ]
+
+
+def memory_in_use() -> Family:
+    """Returns the bytes of memory that this process uses, for `/metrics`."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            count = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        # Systems without `/proc` tell only the most that was ever used.
+        count = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Family("host_memory_bytes", "gauge", "Memory of the process", (Sample(count, {}),))

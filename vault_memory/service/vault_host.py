@@ -5,7 +5,6 @@ It knows which of them are open: those in use, and the last used ones.
 
 import asyncio
 import logging
-import os
 import resource
 import sys
 import threading
@@ -340,13 +339,3 @@ def _most_by_files() -> int:
     """Returns how many vaults the system's limit of open files allows."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, (soft - OTHER_FILES) // FILES_OF_VAULT)
-
-
-def memory_in_use() -> int:
-    """Returns the bytes of memory that this process uses."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        # Systems without `/proc` tell only the most that was ever used.
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

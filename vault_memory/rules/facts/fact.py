@@ -133,8 +133,7 @@ STATED = tuple(field.name for field in fields(Fact) if field.name not in ("id", 
 INDEXED = tuple(name for name in STATED if name != "unclear")
 """Those that the index keeps; that a fact is unclear follows from its text"""
 _DAYS = ("valid_from", "valid_until")
-_IS_SAID = ("temporary", "struck", "confirmed")
-"""Fields that are true or false"""
+_BOOLEANS = ("temporary", "struck", "confirmed")
 
 
 def stated(fact: Fact) -> dict[str, Any]:
@@ -146,7 +145,7 @@ def stated(fact: Fact) -> dict[str, Any]:
 def restated(values: Mapping[str, Any], *, id: str = "", scope: str = "", text: str = "") -> Fact:
     """Returns the fact of the values that `stated` gave, or that SQLite made of them."""
     days = {name: date.fromisoformat(values[name]) if values[name] else None for name in _DAYS}
-    said = {name: bool(values[name]) for name in _IS_SAID}
+    said = {name: bool(values[name]) for name in _BOOLEANS}
     return Fact(id, scope=scope, text=text, **{**values, **days, **said})
 
 

@@ -146,8 +146,13 @@ class NoteIndexer:
 
     def read_due(self, ingest: Ingest) -> None:
         """Reads the notes that are due, and updates the index."""
-        for path in self._debounce.due(time.monotonic()):
+        due = self._debounce.due(time.monotonic())
+        for path in due:
             self._look_safely(path, ingest)
+        # Fault: a program wrote the new note a moment after it removed the old one. Its first
+        # version would be stored before the end of the old one is certain, as that of another note.
+        if due and self._debounce.has_absent():
+            self._upkeep.note_gone()
 
     def write_large(self, ingest: Ingest) -> None:
         """Writes one slice of one large note, so that saves and questions wait for no more."""
@@ -231,14 +236,11 @@ class NoteIndexer:
                 ingest.index.set_state(path, State.MISSING)
             case DebounceDecision.GONE:
                 delta = self._remove(ingest.index, path)
+                self._upkeep.note_gone()
             case DebounceDecision.INDEX if note is not None:
                 delta = self._put(ingest, event, note, State.HOT)
             case DebounceDecision.SETTLED if note is not None:
                 delta = self._put(ingest, event, note, State.SETTLED)
-        # Fault: a program wrote the new note a moment after it removed the old one. Its first
-        # version would be stored before the end of the old one is certain, as that of another note.
-        if note is None or self._debounce.has_absent():
-            self._upkeep.note_gone()
         if decision is DebounceDecision.SETTLED:
             self._upkeep.note_settled((path,))
         if decision in (DebounceDecision.SETTLED, DebounceDecision.GONE):

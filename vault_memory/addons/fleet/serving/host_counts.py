@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from vault_memory.addons.fleet.ledger.contract import LedgerCounts
 from vault_memory.api.metrics import Family, Sample
 from vault_memory.errors import VaultMemoryError
-from vault_memory.service.vault_host import memory_in_use
+from vault_memory.service.host_server import memory_in_use
 
 if TYPE_CHECKING:
     from vault_memory.addons.fleet.serving.fleet_host import FleetHost
@@ -80,9 +80,7 @@ def fleet_families(host: "FleetHost") -> list[Family]:
             host.nights.nights,
         ),
         *host.counts.families(),
-        Family(
-            "host_memory_bytes", "gauge", "Memory of the process", (Sample(memory_in_use(), {}),)
-        ),
+        memory_in_use(),
     ]
     try:
         totals = host.ledger.counts()
