@@ -15,7 +15,7 @@ import pytest
 from tests.clients import programs
 from tests.clients.clients import Client, Hermes
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
-from tests.scenarios.outside import until
+from tests.scenarios.outside import freeze, until
 
 pytestmark = pytest.mark.clients
 
@@ -225,7 +225,7 @@ def test_beside_a_daemon_that_hangs_the_memory_is_in_the_first_request(client: C
 
     with client.process(*run) as daemon:
         until(lambda: client.ours("status")["daemon"]["running"])
-        os.kill(daemon.pid, signal.SIGSTOP)
+        freeze(daemon.pid)
         client.ask(GREETING)
         os.kill(daemon.pid, signal.SIGCONT)
         until(lambda: len(turns(client)) >= 2, says=lambda: turns(client))

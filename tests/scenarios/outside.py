@@ -231,6 +231,10 @@ class Running:
             if line.startswith("watching "):
                 return line
 
+    def freeze(self) -> None:
+        """Stop it as one that hangs, at a moment when it holds nobody up."""
+        freeze(self.pid)
+
     def kill(self) -> None:
         if self.process.poll() is None:
             tell(self.pid, signal.SIGKILL)
@@ -302,6 +306,30 @@ class Running:
         status = until(fitting, seconds=seconds, pause=0.05, says=lambda: self.ask("status"))
         assert status is not None
         return status
+
+
+def freeze(pid: int) -> None:
+    """Stop a daemon that keeps no lock but its own.
+
+    A stopped process keeps what it has locked: after a start that is the lock of nights or of
+    those who learn, and who waits for it in a test would wait for ever.
+    """
+
+    def is_stopped_alone() -> bool:
+        tell(pid, signal.SIGSTOP)
+        until(lambda: _state(pid) == "T", pause=0.001, says="it does not stop")
+        locks = Path("/proc/locks").read_text(encoding="utf-8").splitlines()
+        of_it = [line for line in locks if f" WRITE {pid} " in line]
+        if len(of_it) > 1:
+            tell(pid, signal.SIGCONT)
+        return len(of_it) == 1
+
+    until(is_stopped_alone, pause=0.05, says="it always holds a lock")
+
+
+def _state(pid: int) -> str:
+    """What the kernel says of it: `T` is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
 
 
 def _drain(stream: Any, take: Callable[[str], None]) -> None:

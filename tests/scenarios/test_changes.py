@@ -27,7 +27,7 @@ def count(outside: Outside, *, state: int | None = None) -> int:
 def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: Outside):
     (outside.vault / "memory").mkdir()
     with outside.daemon() as daemon:
-        os.kill(daemon.pid, signal.SIGSTOP)
+        daemon.freeze()
         for number in range(MANY):
             (outside.vault / "memory" / f"n{number}.md").write_text(
                 f"- line {number} about herons\n"

@@ -108,7 +108,7 @@ def test_the_daemon_gives_the_same_answers_as_the_command(outside: Outside):
     """A stopped daemon takes the question and does not answer it; one that ran alone would answer at once."""
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
-        os.kill(daemon.pid, signal.SIGSTOP)
+        daemon.freeze()
         command = subprocess.Popen(
             outside.command("search", "tea", "--json"),
             env=outside.environment,

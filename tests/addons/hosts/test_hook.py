@@ -7,7 +7,6 @@ import fcntl
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -769,7 +768,7 @@ def test_a_prompt_is_recorded_even_if_recall_times_out(filled_vault: Outside) ->
     script = "import sys; from vault_memory.addons.hosts.hook_command import run; run(sys.argv[1:], seconds=2, patience=60)"
     said = payload("codex", "user-prompt-submit")
     with filled_vault.daemon() as running:
-        os.kill(running.pid, signal.SIGSTOP)
+        running.freeze()
         done = subprocess.run(
             [
                 sys.executable,

@@ -166,7 +166,7 @@ def event_of(name: str, session: str = "s1") -> dict[str, Any]:
 def test_a_daemon_that_hangs_costs_a_prompt_neither_time_nor_memory(tmp_path: Path, host: str):
     place = filled(at(tmp_path))
     with place.daemon(MEMORY_SEARCH_AUTO_RECALL="true") as running:
-        os.kill(running.pid, signal.SIGSTOP)
+        running.freeze()
         started = time.monotonic()
         begun = hook(place, host, event_of("SessionStart"), **RECALL)
         asked = hook(place, host, event_of("UserPromptSubmit"), **RECALL)

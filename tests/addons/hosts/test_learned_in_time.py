@@ -86,7 +86,7 @@ def test_beside_a_daemon_the_next_conversation_knows_the_request(place: Outside,
     with place.daemon() as running:
         if ends == "stopped":
             # Before the prompt: a daemon that learns has the lock, and a stopped one keeps it.
-            os.kill(running.pid, signal.SIGSTOP)
+            running.freeze()
         hook(place, "codex", prompt)
         if ends == "killed":
             running.kill()
