@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
 from vault_memory.config.machine_zone import SystemZone, local_zone
-from vault_memory.learning.schedule import Schedule
+from vault_memory.learning.runner import Schedule
 
 FORMS = {
     "UTC0": 0,

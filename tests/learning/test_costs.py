@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.every import every
 from tests.learning.test_brains import model
 from tests.models.scripted import Asked, Sent, learns
-from vault_memory.learning.costs.token_budget import (
+from vault_memory.learning.token_budget import (
     LARGEST,
     MOST_QUESTIONS,
     NAME,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
 from vault_memory import VaultMemory
-from vault_memory.learning.conflicts.settlement import MOST_PAIRS
+from vault_memory.learning.enrichment.settlement import MOST_PAIRS
 
 FACTS = "Users/mira/lantern/config/FACTS.md"
 SCOPE = "user:mira"

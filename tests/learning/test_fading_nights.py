@@ -10,7 +10,7 @@ import pytest
 
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, LifecycleSettings
-from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
+from vault_memory.learning.night_deps import LifecycleDeps
 from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.search.item_reads import ItemReads
 

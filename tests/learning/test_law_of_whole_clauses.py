@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.learning.quiet_vault import quiet_vault
-from vault_memory.learning.policy.spoken_rules import spoken_rules
-from vault_memory.learning.summaries.episode_notes import spoken
+from vault_memory.learning.enrichment.episode_notes import spoken
+from vault_memory.learning.learned_rules import spoken_rules
 from vault_memory.models.llm.labels import statement_of
 from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.policy_tables import policy_cues

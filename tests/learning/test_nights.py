@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.every import every
-from vault_memory.learning.schedule import Schedule
+from vault_memory.learning.runner import Schedule
 
 ZONES = sorted(available_timezones())
 THIRTY = [

@@ -3,8 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.learning.packing import LEAST
-from vault_memory.learning.unread_turns import ROOM, gather
+from vault_memory.learning.unread_turns import LEAST, ROOM, gather
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import CUT, Prompt
 

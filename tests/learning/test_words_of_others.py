@@ -8,8 +8,8 @@ import pytest
 
 from tests.every import every
 from tests.learning.quiet_vault import quiet_vault
-from vault_memory.learning.policy.spoken_rules import spoken_rules
-from vault_memory.learning.summaries.episode_notes import spoken
+from vault_memory.learning.enrichment.episode_notes import spoken
+from vault_memory.learning.learned_rules import spoken_rules
 from vault_memory.models.llm import channel_phrases
 from vault_memory.models.llm.labels import statement_of
 from vault_memory.models.llm.own_words import own_words

@@ -25,8 +25,7 @@ from vault_memory.errors import (
 )
 from vault_memory.index.inspection import row_counts
 from vault_memory.index.schema import missing_notes
-from vault_memory.learning import ledgers
-from vault_memory.learning.costs import token_budget
+from vault_memory.learning import ledgers, token_budget
 from vault_memory.markdown import document
 from vault_memory.models.embedding import embedders
 from vault_memory.models.llm import factory

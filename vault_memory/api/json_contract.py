@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.conversations.turn_lookup import FoundTurn
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.forgetting.forget_text import Forgotten
-    from vault_memory.learning.provenance.calls import Provenance
+    from vault_memory.learning.provenance import Provenance
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
     from vault_memory.rules.conversations.turn import Turn

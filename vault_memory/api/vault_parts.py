@@ -17,8 +17,7 @@ from vault_memory.errors import UsageError
 from vault_memory.facts import calls as facts_calls
 from vault_memory.forgetting import calls as forgetting_calls
 from vault_memory.learning import calls as learning_calls
-from vault_memory.learning import runner
-from vault_memory.learning.provenance import calls as provenance_calls
+from vault_memory.learning import provenance, runner
 from vault_memory.rules.call_values import check_path
 from vault_memory.search.calls import SearchCalls
 from vault_memory.search.open_vault import OpenVault
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.facts.calls import FactCalls
     from vault_memory.forgetting.calls import ForgettingCalls
     from vault_memory.learning.calls import LearningCalls
-    from vault_memory.learning.provenance.calls import ProvenanceCalls
+    from vault_memory.learning.provenance import ProvenanceCalls
     from vault_memory.learning.runner import LearningVault
     from vault_memory.sync.calls import SyncCalls
 
@@ -90,7 +89,7 @@ class VaultParts:
                     lambda: self.source,
                 )
             case "source":
-                calls = provenance_calls.ProvenanceCalls(self.edits, self.facts)
+                calls = provenance.ProvenanceCalls(self.edits, self.facts)
             case "forgetting":
                 calls = forgetting_calls.ForgettingCalls(
                     self.edits, self.searcher, self.conversations

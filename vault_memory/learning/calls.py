@@ -11,12 +11,11 @@ from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits import reports
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning import checkpoint, runner
+from vault_memory.learning import checkpoint, night_reports, runner
 from vault_memory.learning import remember as learning_remember
+from vault_memory.learning.enrichment import episode_writer
 from vault_memory.learning.policy import feedback as policy_feedback
 from vault_memory.learning.policy import held_calls
-from vault_memory.learning.reporting import stored_reports
-from vault_memory.learning.summaries import episode_writer
 from vault_memory.models.llm import policy_tables
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.learning import write_policy
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Ended
+    from vault_memory.learning.enrichment.episode_writer import Compacted
+    from vault_memory.learning.night_reports import NightReport
     from vault_memory.learning.policy.feedback import Feedback
     from vault_memory.learning.policy.held_calls import Verdict
-    from vault_memory.learning.provenance.calls import ProvenanceCalls
+    from vault_memory.learning.provenance import ProvenanceCalls
     from vault_memory.learning.remember import Remembered
-    from vault_memory.learning.reporting.stored_reports import NightReport
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
-    from vault_memory.learning.summaries.episode_writer import Compacted
     from vault_memory.rules.paths.scopes import Caller
 
 logger = logging.getLogger(__name__)
@@ -229,7 +228,7 @@ class LearningCalls:
         check_scopes(scopes)
         store = checkpoint.CheckpointStore(self.vault.state.path)
         first = since.isoformat() if since else ""
-        return stored_reports.read_reports(store, scopes, first)
+        return night_reports.read_reports(store, scopes, first)
 
     def remember(self, text: str, *, scope: str, options: EditOptions) -> "Remembered":
         """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""

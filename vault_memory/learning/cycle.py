@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from vault_memory.edits.commands import (
     ApplyOps,
@@ -23,10 +23,9 @@ from vault_memory.edits.commands import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
-from vault_memory.learning.policy.edit_cause import BY_NIGHT, EditCause
+from vault_memory.learning.outcomes import BY_NIGHT, CycleOutcome, EditCause, RunOutcome
 from vault_memory.learning.policy.judged import Judged
 from vault_memory.learning.prompts import Question
-from vault_memory.learning.reporting.outcomes import CycleOutcome, RunOutcome
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import parse_item
@@ -37,11 +36,9 @@ from vault_memory.rules.paths.scope_notes import Places
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
     from vault_memory.edits.editor import NoteEditor
-    from vault_memory.learning.costs.token_budget import TokenBudget
-    from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
-    from vault_memory.learning.policy.judged import PolicyDeps
-    from vault_memory.learning.read_again import DayAgain
-    from vault_memory.learning.summaries.episode_deps import EpisodeDeps
+    from vault_memory.learning.night_deps import EpisodeDeps, LifecycleDeps, PolicyDeps
+    from vault_memory.learning.token_budget import TokenBudget
+    from vault_memory.learning.unread_turns import DayAgain
     from vault_memory.models.base import Brain
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
     from vault_memory.rules.facts.fact_page import FactRules
@@ -248,6 +245,22 @@ class LearningCycle:
                 self.save()
             self._note_tokens()
         return str(answers[step]["text"])
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a model read the last turns of the night, and is there to ask more."""
+        outcome = self.outcome
+        # Fault: a round that is not finished asks too early, and would pay for the same items
+        # twice.
+        if outcome.more or outcome.reason or self.checkpoint.session:
+            return False
+        # Fault: the rules answered, because no model is there.
+        return outcome.rung not in ("", BY_RULES)
+
+    def keep_asked(self, about: Literal["pairs", "entities"], keys: Iterable[str]) -> None:
+        """Remembers what a model was asked, so that it is asked once; a dry run does not."""
+        if not self.request.dry_run:
+            self.deps.store.add_keys(self.scope, about, keys)
 
     def _note_tokens(self) -> None:
         budget = self.deps.budget

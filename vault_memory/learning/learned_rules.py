@@ -6,8 +6,8 @@ person, so that no mail, web page or pasted document can become a rule.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.markdown.document import SectionedDoc
@@ -22,8 +22,12 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Archive, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.learning.twins import TwinIndex
-from vault_memory.rules.search.tokens import clean
+from vault_memory.rules.search.tokens import clean, is_question
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
+
+if TYPE_CHECKING:
+    from vault_memory.rules.learning.policy_cues import PolicyCues
+
 
 ACTIVE = "Asked for"
 LONGEST_TURN = 600
@@ -207,6 +211,45 @@ def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
     """Returns ops that move surplus rules to the archive."""
     # Fault: a similar rule below the same heading must not be moved in its place.
     return [as_json(Archive(item.heading, item.text, exact=True)) for item in surplus_rules(doc)]
+
+
+_CLAUSES = re.compile("[,;，；、]")
+
+
+def count_of_orders(rule: str, cues: "PolicyCues") -> int:
+    """Returns how many orders a rule has: "never use emoji, and always call me Bo" has two."""
+    _, *clauses = _CLAUSES.split(rule)
+    # Fault: of "answer in grams, never in ounces" the second clause is no order of its own.
+    return 1 + sum(
+        any(cue.reason == "explicit" for cue in cues.find(clause.strip())) for clause in clauses
+    )
+
+
+def spoken_rules(
+    text: str, cues: "PolicyCues", own_sentences: Callable[[str], Sequence[str]]
+) -> dict[str, bool]:
+    """Returns the rules in a turn, and whether the person plainly asks for each.
+
+    `own_sentences` returns the person's own statements in a text.
+    """
+    # Fault: a long pasted text is a document, and its sentences are no rules of the person.
+    if len(text) > LONGEST_TURN:
+        return {}
+    rules: dict[str, bool] = {}
+    for sentence in own_sentences(text):
+        rule = " ".join(clean(sentence).split())
+        spoken = unquoted(rule)
+        # Fault: a question such as "should you always …?" asks for nothing.
+        if len(rule) > LONGEST_RULE or is_question(spoken):
+            continue
+        # Fault: "from now on I work at ACME" has the words of a rule, and asks for nothing.
+        if is_rule(rule) and not cues.is_own_statement(spoken):
+            rules[rule] = True
+            continue
+        reasons = {cue.reason for cue in cues.find(spoken)}
+        if not reasons.isdisjoint({"explicit", "implicit"}):
+            rules.setdefault(rule, "explicit" in reasons)
+    return rules
 
 
 __all__ = [

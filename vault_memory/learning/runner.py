@@ -1,9 +1,15 @@
-"""Runs learning cycles: chooses scopes, language model and time zone."""
+"""Runs learning cycles: chooses scopes, language model and time zone, and which night is due.
 
+There is no timer. A night has the local date on which it begins, such as 02:00 on the 5th of May
+in Lisbon. It is due when it has begun and is not finished. So a machine that was off catches up,
+a clock that is set back repeats no night, and summer time neither skips nor doubles one.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,16 +18,18 @@ from vault_memory.config.machine_zone import local_zone
 from vault_memory.config.state_file import LockTaken
 from vault_memory.conversations import sessions as conversation_sessions
 from vault_memory.errors import UsageError
-from vault_memory.learning import checkpoint, read_again, unread_turns
+from vault_memory.learning import (
+    asking,
+    checkpoint,
+    night_deps,
+    night_reports,
+    token_budget,
+    unread_turns,
+)
 from vault_memory.learning import cycle as learning_cycle
-from vault_memory.learning import schedule as learning_schedule
 from vault_memory.learning import steps as learning_steps
-from vault_memory.learning.channel import channel_learning
-from vault_memory.learning.costs import token_budget
-from vault_memory.learning.fading import lifecycle_deps
-from vault_memory.learning.policy import at_once, policy_deps
-from vault_memory.learning.reporting import learning_report
-from vault_memory.learning.summaries import episode_notes
+from vault_memory.learning.enrichment import episode_notes
+from vault_memory.learning.policy import at_once
 from vault_memory.learning.vault_map import VaultMap
 from vault_memory.models.llm import channel_phrases, phrase_rules, templates
 from vault_memory.rules.facts import fact_page
@@ -36,10 +44,10 @@ if TYPE_CHECKING:
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
-    from vault_memory.learning.schedule import Schedule
-    from vault_memory.learning.summaries.episode_deps import EpisodeDeps
+    from vault_memory.learning.night_deps import EpisodeDeps
     from vault_memory.rules.learning.twins import Embed
     from vault_memory.rules.paths.scope_notes import Places
+
 
 MOST_ROUNDS = 50
 """Rounds for one scope: each reads as many turns as one prompt holds"""
@@ -123,7 +131,7 @@ class LearningRunner:
         is_stored = outcomes and not self.dry_run
         stored = str(self._store_report(night)) if is_stored else ""
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
-        report = learning_report.morning_report(title, outcomes, dry_run=self.dry_run)
+        report = night_reports.morning_report(title, outcomes, dry_run=self.dry_run)
         return Slept(tuple(outcomes), night, report, stored)
 
     def _chosen_scopes(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
@@ -220,7 +228,7 @@ class LearningRunner:
             cycle = learning_cycle.LearningCycle(deps, request)
             result = learning_steps.run_steps(cycle)
             is_this = result.session == session.id
-            total = learning_report.joined(total if is_this else None, result.as_json())
+            total = night_reports.joined(total if is_this else None, result.as_json())
             if result.state == "failed" or (is_this and not result.more):
                 break
         assert total is not None, "one round at least runs"
@@ -285,7 +293,7 @@ class LearningRunner:
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
             cycle = learning_cycle.LearningCycle(deps, request)
             result = learning_steps.run_steps(cycle, lambda step: self.after(scope, step))
-            total = learning_report.joined(total, result.as_json())
+            total = night_reports.joined(total, result.as_json())
             has_more = result.session or result.more
             is_done = not has_more and result.night >= request.night.isoformat()
             if result.state == "failed" or is_done:
@@ -316,7 +324,7 @@ class LearningRunner:
     ) -> "CycleRequest":
         """Return the request for a cycle that reads the turns of a day once more."""
         logs = deps.logs(request.scope, {})
-        again = read_again.DayAgain.of(logs, day, request.zone)
+        again = unread_turns.DayAgain.of(logs, day, request.zone)
         if self.dry_run:
             return replace(request, again=again)
         again.mark_unread(self.checkpoints, request.scope)
@@ -353,7 +361,7 @@ class LearningRunner:
             editor,
             self.checkpoints,
             places,
-            lambda scope, known: channel_learning.logs_of(
+            lambda scope, known: asking.logs_of(
                 opened.conversations, places(scope), known, self.map
             ),
             lambda role: token_budget.load_brain(self.vault, role, budget, backed=backed),
@@ -365,9 +373,9 @@ class LearningRunner:
             people=lambda: self.map.names_of("user"),
             notes_stamp=self.map.stamp_of,
             rules=phrase_rules.extract,
-            policy=policy_deps.of_vault(self.vault, self.now),
+            policy=night_deps.policy_deps(self.vault, self.now),
             episodes=self._episodes(),
-            lifecycle=lifecycle_deps.LifecycleDeps.of_vault(self.vault),
+            lifecycle=night_deps.LifecycleDeps.of_vault(self.vault),
             embedder=self._embedder,
             budget=budget,
         )
@@ -386,7 +394,7 @@ class LearningRunner:
         outcomes = [
             last.outcome for last in self.checkpoints.lasts() if last.outcome.get("night") == night
         ]
-        text = learning_report.morning_report(night, outcomes)
+        text = night_reports.morning_report(night, outcomes)
         return self.checkpoints.report(night, text)
 
 
@@ -396,7 +404,7 @@ def _is_of_person(session: "Session") -> bool:
 
 
 def _schedule(cron: str) -> "Schedule":
-    schedule = learning_schedule.Schedule.read(cron)
+    schedule = Schedule.read(cron)
     assert schedule is not None, "the configuration was checked"
     return schedule
 
@@ -418,3 +426,56 @@ def _cycle_of(
     if scope.startswith("channel:"):
         return config.channel_sleep_cycle
     return config.sleep_cycle
+
+
+SCHEDULE = re.compile(r"\s*(\d{1,2})\s+(\d{1,2})\s+\*\s+\*\s+\*\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A local time of day, once a day."""
+
+    hour: int
+    minute: int
+
+    @classmethod
+    def read(cls, text: str) -> "Schedule | None":
+        """Parses `M H * * *`; None for anything else."""
+        match = SCHEDULE.fullmatch(text)
+        if match is None:
+            return None
+        minute, hour = int(match[1]), int(match[2])
+        if minute > 59 or hour > 23:
+            return None
+        return cls(hour, minute)
+
+    def begins(self, night: date, zone: tzinfo) -> datetime:
+        """Returns when the night of this date begins, in UTC.
+
+        An hour that a clock change skips is the one after it. Of an hour that comes twice, the
+        first counts.
+        """
+        moment = datetime.combine(night, time(self.hour, self.minute), zone)
+        # Fault: summer time skips or doubles a local hour. In UTC each night begins once.
+        return moment.astimezone(UTC)
+
+    def latest(self, now: datetime, zone: tzinfo) -> date:
+        """Returns the last night that has begun."""
+        night = now.astimezone(zone).date() + timedelta(days=1)
+        while self.begins(night, zone) > now:
+            night -= timedelta(days=1)
+        return night
+
+    def next(self, now: datetime, zone: tzinfo) -> datetime:
+        """Returns when the next night begins, in the zone."""
+        night = self.latest(now, zone) + timedelta(days=1)
+        return self.begins(night, zone).astimezone(zone)
+
+    def due(self, now: datetime, zone: tzinfo, *, done: date | None) -> date | None:
+        """Returns the last night that has begun, if it is later than `done`, the last finished one.
+
+        It includes missed nights: a cycle reads all turns since the last one.
+        """
+        night = self.latest(now, zone)
+        # Fault: a clock that is set back shows a night that is done. It must not run twice.
+        return night if done is None or night > done else None

@@ -13,13 +13,17 @@ from vault_memory.learning import prompts
 from vault_memory.learning.asking import ask_the_brain
 from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
-from vault_memory.learning.conflicts.settlement import conflicts
-from vault_memory.learning.duplicate_items import duplicates
-from vault_memory.learning.duplicates import record_late_skips, record_skips, without_duplicates
+from vault_memory.learning.duplicates import (
+    duplicates,
+    record_late_skips,
+    record_skips,
+    without_duplicates,
+)
 from vault_memory.learning.enrichment.curation import curate
+from vault_memory.learning.enrichment.episode_notes import episodes
 from vault_memory.learning.enrichment.name_entities import entities
-from vault_memory.learning.fading.fading_steps import fold_counts, purge
-from vault_memory.learning.fading.retention import fold_audits, prune
+from vault_memory.learning.enrichment.settlement import conflicts
+from vault_memory.learning.enrichment.weekly_reflection import reflect
 from vault_memory.learning.learned_rules import (
     ARCHIVED,
     archive_ops,
@@ -27,26 +31,23 @@ from vault_memory.learning.learned_rules import (
     rule_skips,
     with_room,
 )
+from vault_memory.learning.night_reports import joined
 from vault_memory.learning.note_lines import LEARNED, by_section, lines_by_day, ops_for, sections_of
+from vault_memory.learning.outcomes import EditCause
 from vault_memory.learning.policy.committing import (
+    NO_ROOM,
     end_logs,
     hold_candidates,
-    request_lines,
-    take_back,
-    write_requests,
-)
-from vault_memory.learning.policy.edit_cause import EditCause
-from vault_memory.learning.policy.judging import judge
-from vault_memory.learning.policy.proposing import (
-    NO_ROOM,
     propose_facts,
     propose_rules,
+    request_lines,
+    take_back,
     tell_archived,
+    write_requests,
 )
-from vault_memory.learning.reporting.learning_report import joined
-from vault_memory.learning.summaries.episode_notes import episodes
+from vault_memory.learning.policy.judging import judge
+from vault_memory.learning.retention import fold_audits, fold_counts, prune, purge
 from vault_memory.learning.unread_turns import gather, mark_of, moment_of, read_out, unread
-from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.rules.conversations.turn import Turn
 
 if TYPE_CHECKING:

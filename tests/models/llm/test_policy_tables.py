@@ -8,7 +8,7 @@ import pytest
 
 from tests.every import every
 from vault_memory.errors import ConfigError
-from vault_memory.learning.policy.spoken_rules import spoken_rules
+from vault_memory.learning.learned_rules import spoken_rules
 from vault_memory.models.llm.phrase_rules import extract
 from vault_memory.models.llm.phrase_tables import FOLDER
 from vault_memory.models.llm.policy_tables import policy_cues

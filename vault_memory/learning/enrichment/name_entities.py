@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from vault_memory.edits.commands import ChangeFacts
 from vault_memory.edits.plans import fact_edits
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.enrichment.asked_keys import keys_asked, may_ask, note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
-from vault_memory.learning.policy.edit_cause import EditCause
+from vault_memory.learning.outcomes import EditCause
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.rules.claims.equivalence import content_key
 from vault_memory.rules.facts.entities import Entities, extract
@@ -50,7 +49,7 @@ def entities(cycle: "LearningCycle") -> None:
     action = ChangeFacts(tuple(wishes))
     cycle.edit("entities", cycle.places.facts, action=action, cause=EditCause(why=WHY))
     # A night that is killed asks again, and uses the answer that it saved.
-    note_asked(cycle, "entities", ids)
+    cycle.keep_asked("entities", ids)
 
 
 def _new_facts(entities: Iterable[FoundEntity], page: Iterable[Fact], scope: str) -> Iterator[Fact]:
@@ -123,7 +122,7 @@ def _in_items(cycle: "LearningCycle") -> tuple[list[FoundEntity], list[str]]:
 
     Returns the entities, and the keys of the items that a model has seen now.
     """
-    if not may_ask(cycle):
+    if not cycle.may_ask:
         return [], []
     read = _items_of_read_turns(cycle)
     items = dict(_unseen(cycle, read))
@@ -161,7 +160,7 @@ def _items_of_read_turns(cycle: "LearningCycle") -> set[str]:
 
 def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]:
     """Yields the newest items that name few known entities, by key."""
-    seen = keys_asked(cycle, "entities") | read
+    seen = cycle.deps.store.keys(cycle.scope, "entities") | read
     entities = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))
     left = MOST_ITEMS
     for note in reversed(list(memory_notes(cycle.places))):

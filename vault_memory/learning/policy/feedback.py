@@ -17,7 +17,7 @@ from vault_memory.rules.paths.scope_notes import places_of
 from vault_memory.rules.paths.scopes import READ_BY_ALL, check_scope
 
 if TYPE_CHECKING:
-    from vault_memory.learning.provenance.calls import ProvenanceCalls
+    from vault_memory.learning.provenance import ProvenanceCalls
 
 LONGEST_FEEDBACK = 1_000
 NOT_SHOWN = "…"

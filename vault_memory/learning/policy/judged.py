@@ -1,8 +1,7 @@
-"""What the write policy made of the candidates of a cycle, and what it needs from the program."""
+"""What the write policy made of the candidates of a cycle."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.rules.conversations.turn import Turn
@@ -12,28 +11,7 @@ from vault_memory.rules.sentences.sentence_splitter import without_end
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
-    from vault_memory.learning.ledgers import Ledgers
     from vault_memory.rules.learning.policy.held_candidates import Sentences
-    from vault_memory.rules.learning.policy_cues import PolicyCues
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyDeps:
-    """The dependencies of the write policy."""
-
-    cues: "Callable[[], PolicyCues]"
-    """reads the phrases; raises ConfigError for a table that cannot be read"""
-    sentences: Callable[[str], tuple[str, ...]]
-    """returns the speaker's own statements in a turn, without questions and quotations"""
-    requests: Callable[[str], list[str]]
-    """returns what a turn asks to remember"""
-    has_long_request: Callable[[str], bool]
-    """whether a turn asks to remember more than a line can have"""
-    is_open: Callable[[str, datetime], bool]
-    """whether a session goes on, with the time of a turn in it"""
-    kind_of: Callable[[str], str]
-    """returns the kind of a note"""
-    ledgers: "Ledgers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.learning.enrichment.episode_notes import EpisodeSupport
+from vault_memory.learning.learned_rules import count_of_orders, spoken_rules
 from vault_memory.learning.note_lines import line_of
-from vault_memory.learning.policy.deletions import leave_out_deleted
-from vault_memory.learning.policy.episode_support import EpisodeSupport
-from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine, WrittenForm
-from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_rules
-from vault_memory.learning.policy.withdrawals import find_withdrawn
+from vault_memory.learning.policy.judged import Judged, SpokenLine, WrittenForm
+from vault_memory.learning.policy.retractions import find_withdrawn, leave_out_deleted
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.claims.equivalence import content_key
@@ -55,6 +54,7 @@ from vault_memory.rules.learning.write_policy import (
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
+    from vault_memory.learning.night_deps import PolicyDeps
     from vault_memory.rules.learning.policy_cues import PolicyCues
 
 logger = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ def _fail(cycle: "LearningCycle", reason: str) -> None:
 class _Judge:
     """Judges the candidates of one cycle."""
 
-    def __init__(self, cycle: "LearningCycle", policy: PolicyDeps) -> None:
+    def __init__(self, cycle: "LearningCycle", policy: "PolicyDeps") -> None:
         self._cycle = cycle
         self._policy = policy
         self._cues: PolicyCues = policy.cues()

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common
-from vault_memory.learning import checkpoint
-from vault_memory.learning.reporting import night_lines
+from vault_memory.learning import checkpoint, night_reports
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import LastNightJson, LearnedLineJson
@@ -26,7 +25,7 @@ def last_night(context: Context) -> None:
     with context.open(marks=False) as memory:
         reports = checkpoint.CheckpointStore(memory.vault.state.path)
         file = reports.last_report()
-        learned = night_lines.lines_of(memory.edits, reports, file.stem) if file else []
+        learned = night_reports.lines_of(memory.edits, reports, file.stem) if file else []
     text = file.read_text(encoding="utf-8") if file else ""
     answer: LastNightJson = {
         "night": file.stem if file else None,

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.edits.calls import EditOptions
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import UsageError
-from vault_memory.learning.packing import is_own
-from vault_memory.learning.policy.deletions import IsDeleted, look_up, undeleted
-from vault_memory.learning.runner import zone_of
-from vault_memory.learning.summaries.episode_notes import (
+from vault_memory.learning.enrichment.episode_notes import (
     NoteView,
     SessionId,
     deps_of,
@@ -17,6 +14,9 @@ from vault_memory.learning.summaries.episode_notes import (
     moment_of_first,
     spoken,
 )
+from vault_memory.learning.policy.retractions import IsDeleted, look_up, undeleted
+from vault_memory.learning.runner import zone_of
+from vault_memory.learning.unread_turns import is_own
 from vault_memory.markdown import document, note_items
 from vault_memory.markdown.items import parse_text
 from vault_memory.rules.learning import episodes as rules

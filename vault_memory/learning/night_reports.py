@@ -1,9 +1,27 @@
-"""Formats the morning report: a Markdown text of what a night did in each scope. Pure."""
+"""Reports of nights: formats the morning report, reads stored ones, and finds what was learned.
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+A stored report has no learned line, and a checkpoint names what was written by its id alone. So a
+line that a person deleted is shown nowhere.
+"""
 
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from vault_memory.learning.checkpoint import CheckpointStore
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.items import parse_text
+from vault_memory.markdown.note_items import item_id, items_of
+from vault_memory.rules.facts.fact import read_facts
 from vault_memory.rules.learning.write_policy import UNNAMED
+
+if TYPE_CHECKING:
+    from vault_memory.contract.setup_answers import LearnedLineJson
+    from vault_memory.edits.calls import EditCalls
+    from vault_memory.learning.checkpoint import CheckpointStore
+    from vault_memory.rules.facts.fact import Fact
+
 
 Outcome = TypeVar("Outcome", bound=Mapping[str, Any])
 
@@ -156,3 +174,105 @@ def _joined_value(name: str, before: Any, now: Any) -> Any:
     if name in LATEST_TEXT:
         return now or before
     return now
+
+
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class NightReport:
+    """What a night did in some scopes."""
+
+    night: str
+    """its local date"""
+    text: str
+    """Markdown with a section for each scope; empty for a night that is unfinished everywhere"""
+    scopes: tuple[str, ...] = ()
+    """the scopes with a section"""
+    unfinished: tuple[str, ...] = ()
+    """the scopes whose night failed or was interrupted; it is tried again"""
+
+
+def read_reports(
+    store: CheckpointStore, scopes: Collection[str], since: str = ""
+) -> list[NightReport]:
+    """Returns the nights of these scopes from the date `since` on, newest first."""
+    unfinished = _unfinished(store, scopes)
+    nights = {file.stem for file in store.reports() if _DATE.fullmatch(file.stem)}
+    reports = [
+        _read(store, night, scopes, tuple(unfinished.get(night, ())))
+        for night in sorted(nights | unfinished.keys(), reverse=True)
+        if night >= since
+    ]
+    # Fault: the bare date of a night would say that something happened to another person.
+    return [report for report in reports if report.scopes or report.unfinished]
+
+
+def _unfinished(store: CheckpointStore, scopes: Collection[str]) -> dict[str, list[str]]:
+    """Returns the scopes of each unfinished night."""
+    nights: dict[str, list[str]] = {}
+    for scope in sorted(scopes):
+        cycle = store.open_cycle(scope)
+        if cycle is None or cycle.session:
+            continue
+        # It may have crashed after committing, before it removed its checkpoint.
+        if cycle.serial > store.last(scope).serial:
+            nights.setdefault(cycle.night, []).append(scope)
+    return nights
+
+
+def _read(
+    store: CheckpointStore, night: str, scopes: Collection[str], unfinished: tuple[str, ...]
+) -> NightReport:
+    sections = dict(_sections(store.report_text(night)))
+    own = {scope: text for scope, text in sections.items() if scope in scopes}
+    # A night that ran again has a report already.
+    return NightReport(night, "\n\n".join(own.values()), tuple(own), unfinished)
+
+
+def _sections(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the scopes of a report, each with its section."""
+    for section in _SECTION.split(text):
+        heading = section.partition("\n")[0]
+        if heading.startswith("## "):
+            yield heading.removeprefix("## ").strip(), section.rstrip()
+
+
+def lines_of(edits: "EditCalls", store: "CheckpointStore", night: str) -> "list[LearnedLineJson]":
+    """Returns the lines of all scopes, each with its note and the turn that says it."""
+    lines: list[LearnedLineJson] = []
+    for last in store.lasts():
+        if last.outcome.get("night") != night:
+            continue
+        committed = last.outcome.get("committed") or ()
+        notes = dict.fromkeys(str(entry["note"]) for entry in committed)
+        for note in notes:
+            ids = {entry["id"] for entry in committed if entry["note"] == note}
+            lines += [
+                {"scope": last.scope, "note": note, "text": text, "ref": ref}
+                for id_, text, ref in _texts(edits, note)
+                if id_ in ids
+            ]
+    return lines
+
+
+def _texts(edits: "EditCalls", note: str) -> Iterator[tuple[str, str, str]]:
+    """Yields the id, the text and the turn of each item of a note."""
+    place = edits.vault.layout.place(note)
+    current = edits.editor.there(note)
+    # A person removed the note, or the layout has changed.
+    if place is None or current is None:
+        return
+    doc = parse(current.raw)
+    if place.kind == "facts":
+        for fact in read_facts(doc, place.scope):
+            yield fact.id, _in_words(fact), fact.ref
+        return
+    for item in items_of(doc):
+        fields = parse_text(item.text)
+        yield item_id(place.scope, place.kind, item.text), fields.text, fields.ref
+
+
+def _in_words(fact: "Fact") -> str:
+    return f"{fact.subject} · {fact.predicate}: {fact.object}"

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
-from vault_memory.learning.enrichment.note_evidence import current_facts, learned_lines, sentence_of
+from vault_memory.learning.enrichment.curation import (
+    allowed_ops,
+    current_facts,
+    learned_lines,
+    sentence_of,
+)
 from vault_memory.learning.note_lines import ops_for
-from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.unread_turns import moment_of
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.markdown.letters import folded_line

@@ -9,15 +9,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.config import state_file
 from vault_memory.learning.known_items import is_replaceable
-from vault_memory.learning.packing import is_own
-from vault_memory.learning.policy.deletions import look_up, undeleted
-from vault_memory.learning.summaries.episode_deps import EpisodeDeps
-from vault_memory.learning.unread_turns import day_of
+from vault_memory.learning.night_deps import EpisodeDeps
+from vault_memory.learning.policy.retractions import look_up, undeleted
+from vault_memory.learning.unread_turns import day_of, is_own
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.note_items import items_of
 from vault_memory.models.llm import phrase_rules, policy_tables
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.models.llm.sentence_filter import spoken_sentences
@@ -25,9 +27,21 @@ from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.ops import as_json
 from vault_memory.rules.learning import episodes as rules
 from vault_memory.rules.learning.duplicate_filter import ExistingItem
-from vault_memory.rules.learning.episodes import GAP, EpisodeRules, ExistingEpisode, SpokenTurn
+from vault_memory.rules.learning.episodes import (
+    GAP,
+    TYPE,
+    EpisodeRules,
+    ExistingEpisode,
+    SpokenTurn,
+    session_key,
+)
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns
 from vault_memory.rules.learning.model_prompt import Excerpt
-from vault_memory.rules.learning.policy.held_candidates import withdrawn_sentences
+from vault_memory.rules.learning.policy.held_candidates import (
+    HELD_TIME,
+    HeldCandidate,
+    withdrawn_sentences,
+)
 from vault_memory.rules.learning.write_policy import STABLE_TYPES
 
 if TYPE_CHECKING:
@@ -35,6 +49,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.rules.edits.audit_record import Record
     from vault_memory.rules.learning.candidate import Extraction
+
 
 LOCK = "episodes.lock"
 PATIENCE_SECONDS = 10.0
@@ -276,3 +291,47 @@ def _is_text_of(existing: ExistingEpisode, sentences: Iterable[str]) -> bool:
 def moment_of_first(turns: Iterable[Turn], part: Sequence[SpokenTurn], zone: tzinfo) -> datetime:
     """Returns the local time at which a part of a conversation began."""
     return next(turn.at for turn in turns if turn.id == part[0].id).astimezone(zone)
+
+
+class _Summary(NamedTuple):
+    session: str
+    """the digits by which the episode names its conversation"""
+    text: str
+    day: date
+
+
+class EpisodeSupport:
+    """The episodes of the scope, as far as held candidates reach back."""
+
+    def __init__(self, cycle: "LearningCycle") -> None:
+        self._cycle = cycle
+        self._first = cycle.night - HELD_TIME
+
+    def supports(self, candidate: HeldCandidate) -> bool:
+        """Returns whether the episode of a conversation without a support says the candidate."""
+        cycle = self._cycle
+        channel = cycle.name if cycle.kind == "channel" else ""
+        # Fault: the episode of its own conversation repeats the turn that says it.
+        own_keys = {
+            session_key(support.session, cycle.name, channel) for support in candidate.supports
+        }
+        statement = dict(candidate.fact).get("object", candidate.text)
+        return any(
+            OwnTurns({TYPE: OwnTurn(summary.text, cycle.name, summary.day)}).citation(
+                statement, (TYPE,)
+            )
+            for summary in self._summaries
+            if summary.session not in own_keys
+        )
+
+    @cached_property
+    def _summaries(self) -> list[_Summary]:
+        return list(self._read_notes())
+
+    def _read_notes(self) -> Iterator[_Summary]:
+        for day, note in self._cycle.places.episodes:
+            items = items_of(self._cycle.doc(note)) if day >= self._first else ()
+            for item in items:
+                fields = parse_item(item.text)
+                if fields.type == TYPE and fields.session:
+                    yield _Summary(fields.session, fields.text, day)

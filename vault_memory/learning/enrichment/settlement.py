@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from vault_memory.edits.commands import ApplyOps, OpForPerson
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.conflicts.authorship import TOLD, AuthorLookup
-from vault_memory.learning.enrichment.asked_keys import keys_asked, note_asked
+from vault_memory.learning.enrichment.authorship import TOLD, AuthorLookup
 from vault_memory.learning.known_items import items_in, memory_notes
-from vault_memory.learning.policy.edit_cause import EditCause
+from vault_memory.learning.outcomes import EditCause
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.rules.claims.equivalence import content_key
@@ -73,7 +72,7 @@ def conflicts(cycle: "LearningCycle") -> None:
     _close_old_questions(cycle, {note for note, _ in settler.plans})
     cycle.outcome.conflicts = settler.count
     # A night that is killed asks again, and uses the answer that it saved.
-    note_asked(cycle, "pairs", settler.verdicts.asked)
+    cycle.keep_asked("pairs", settler.verdicts.asked)
     cycle.has_open_pairs = settler.verdicts.has_more
 
 
@@ -385,7 +384,7 @@ def contradictions_by_model(
     request, outcome = cycle.request, cycle.outcome
     if not request.has_model:
         return NOTHING
-    earlier = keys_asked(cycle, "pairs")
+    earlier = cycle.deps.store.keys(cycle.scope, "pairs")
     night = f"night:{cycle.checkpoint.night}"
     # Fault: a round that is not finished asks too early, and would ask a second time in its night.
     # Where the rules answered, the model is not there.

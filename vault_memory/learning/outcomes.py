@@ -1,8 +1,8 @@
-"""What a learning cycle and its edits did."""
+"""What a learning cycle and its edits did, and why they were made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.contract import as_json
 
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
         ScopeNightJson,
     )
     from vault_memory.contract.source_answers import TokensJson
+
+
+class EditCause(NamedTuple):
+    """Whose act an edit is, and the reason."""
+
+    source: str = "nightly"
+    why: str = ""
+    """empty: the night or the conversation, and the model that answered"""
+    origin: str = "owner"
+
+
+BY_NIGHT = EditCause()
 
 
 def no_tokens() -> "TokensJson":
