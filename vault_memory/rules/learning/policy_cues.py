@@ -56,6 +56,7 @@ SECRET_LISTS = (
     "change_words",
     "asks",
     "of_words",
+    "persons",
 )
 WORD_LISTS = (
     "negations",

@@ -7,8 +7,9 @@ have none. Pure.
 import re
 import tomllib
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import cache
+from itertools import takewhile, zip_longest
 from pkgutil import get_data
 from typing import NamedTuple
 
@@ -20,22 +21,28 @@ NEAR = 9
 BESIDE_LINK = 4
 """Words between a copula and the end of the name of a place: "the alarm of the boathouse is" """
 _NUMBER = re.compile(
-    r"(?<![0-9_a-z\u00df-\u04ff.,:/-])\d(?:[ -]?\d){3,7}(?![0-9_a-z\u00df-\u04ff:/-]|[., ]\d)"
+    r"[*#]?(?<![0-9_a-z\u00df-\u04ff.,/-])(?<!\d:)\d(?:[ -]?\d){3,7}"
+    r"(?![0-9_a-z\u00df-\u04ff:/-]|[., ]\d)(?: ?[*#](?!\w))?"
 )
-"""A number of four to eight digits in any grouping"""
+"""A number of four to eight digits in any grouping, with the keys that are pressed around it"""
+_PRESSED = "*#"
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_LETTER = r"[^\W\u3400-\u9fff]"
+"""Of a script with blanks: "登录用admin" ends with a name"""
 _PAIR = re.compile(
-    r"(?<![\w.@-])[\w.@-]+(?: ?[/|] ?|:)[^\s/|:.,;!?]{4,}[ \t]*(?:$|[.,;!\n。，；！])"
+    rf"(?<![.@-])(?<!{_LETTER})(?:{_LETTER}|[.@-])+(?: ?[/|] ?|:)"
+    r"[^\s/|:.,;!?\u3400-\u9fff]{4,}[ \t]*"
 )
 """A name and a password: "admin / quayfish" """
+_PAIR_END = re.compile(r"$|[.,;!\n。，；！]")
 _WORD = re.compile(r"[:=—–,，(-](?=\s|$)|[:=,，(]|[^\s,，:=()]+")
 _COMPONENT = re.compile(r"[^\W_]+")
 """What "l'alarme" and "router-login" consist of"""
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n;。！？；]")
 _SIGNS = frozenset(":=—–-")
 _PAUSES = frozenset(",，—–-(")
-_MARK = "#"
-"""Stands for a number among the words"""
+_MARK = "\x00"
+"""Stands for a number among the words, which no text has"""
 LEAST_SPOKEN = 3
 """Names of digits in a row that are a number: "four four one seven" """
 _GAP = r"[\s,.;:!?-]"
@@ -68,12 +75,16 @@ class NearNumber(NamedTuple):
     before: Sequence[str]
     after: Sequence[str]
     is_year: bool
+    is_pressed: bool
+    """a key of a lock ends it: "4417#" """
 
 
 def may_tell(folded: str) -> bool:
     """Returns quickly whether a text has the words of a code and a number, or a pair."""
     words = _WORD.findall(folded)
-    if _PAIR.search(folded) and _lists("accounts").are_in(words):
+    if _lists("accounts").are_in(words) and (
+        _PAIR.search(folded) or _lists("passes").are_in(words)
+    ):
         return True
     if not (_lists("codes").are_in(words) or _lists("places").are_in(words)):
         return False
@@ -89,35 +100,71 @@ def tells(
     """
     if not may_tell(folded):
         return False
-    sentences = _SENTENCE_END.split(folded)
-    if any(_is_pair_told(sentence, copulas) for sentence in sentences):
-        return True
+    links = _SIGNS.union(copulas)
+    for sentence in _SENTENCE_END.split(folded):
+        if _is_pair_told(sentence, links, fillings) or _is_pass_told(sentence, links, fillings):
+            return True
     return any(
         _is_code_told(number, copulas, changes, fillings)
         for number in _numbers(with_digits(folded), copulas)
     )
 
 
-def _is_pair_told(sentence: str, copulas: Collection[str]) -> bool:
-    """Returns whether a pair follows its account: "router login: admin / quayfish" """
+def _is_pair_told(sentence: str, links: Set[str], fillings: Collection[str]) -> bool:
+    """Returns whether a pair is beside its account: "router login: admin / quayfish" """
     pair = _PAIR.search(sentence)
-    words = _WORD.findall(sentence[: pair.start()]) if pair else []
-    while words and (words[-1] in copulas or words[-1] in _SIGNS):
-        del words[-1]
-    return _lists("accounts").are_in(words[-2:])
+    if pair is None:
+        return False
+    before = [word for word in _WORD.findall(sentence[: pair.start()]) if word not in links]
+    if _PAIR_END.match(sentence, pair.end()) and _lists("accounts").are_in(before[-2:]):
+        return True
+    after = list(_apart(_WORD.findall(sentence[pair.end() :]), _runs(links)))
+    return _is_login(after, links, fillings)
+
+
+def _is_login(after: list[str], links: Set[str], fillings: Collection[str]) -> bool:
+    """Returns whether words behind a pair say what it opens: "for the router login" """
+    clause = list(takewhile(lambda word: word not in _PAUSES, after))[: BESIDE_LINK + 1]
+    if not clause or not (clause[0] in links or clause[0] in fillings):
+        return False
+    # "for the login page" has another noun, "para el login del router" has not.
+    return any(
+        _lists("logins").are_at_end(word) and (following is None or following in fillings)
+        for word, following in zip_longest(clause, clause[1:])
+    )
+
+
+def _is_pass_told(sentence: str, links: Set[str], fillings: Collection[str]) -> bool:
+    """Returns whether a name and a password have a word each: "user admin pass quayfish" """
+    words = [word for word in _WORD.findall(sentence) if word not in links | _PAUSES]
+    for place, word in enumerate(words[:-1]):
+        if word not in _lists("passes").spaced or words[place + 1] in fillings:
+            continue
+        names = [word for word in words[:place] if word not in fillings][-2:]
+        # Fault: "the owner of the account will pass" has more between them than a name.
+        if len(names) == 2 and _lists("accounts").are_in(names[:1]):
+            return True
+    return False
+
+
+def _runs(links: Collection[str]) -> Sequence[str]:
+    return sorted(filter(is_run, links), key=len, reverse=True)
 
 
 def _numbers(folded: str, copulas: Collection[str]) -> Iterator[NearNumber]:
     """Yields each number that may be a code."""
-    runs = sorted(filter(is_run, copulas), key=len, reverse=True)
+    runs = _runs(copulas)
     for sentence in _SENTENCE_END.split(folded):
-        years = [bool(_YEAR.fullmatch(number)) for number in _NUMBER.findall(sentence)]
+        numbers = _NUMBER.findall(sentence)
         marked = _NUMBER.sub(f" {_MARK} ", sentence)
         words = list(_apart(_WORD.findall(marked), runs))
         places = [place for place, word in enumerate(words) if word == _MARK]
-        for place, is_year in zip(places, years, strict=False):
+        for place, number in zip(places, numbers, strict=True):
             before = words[max(0, place - NEAR) : place]
-            yield NearNumber(before, words[place + 1 : place + 1 + NEAR], is_year)
+            after = words[place + 1 : place + 1 + NEAR]
+            # Fault: "#4417" alone is the number of an issue.
+            is_pressed = number.startswith("*") or number.endswith(("*", "#"))
+            yield NearNumber(before, after, bool(_YEAR.fullmatch(number)), is_pressed)
 
 
 def _apart(words: Sequence[str], runs: Sequence[str]) -> Iterator[str]:
@@ -135,10 +182,9 @@ def _is_code_told(
     changes: Collection[str],
     fillings: Collection[str],
 ) -> bool:
-    before, after, is_year = number
+    before, after, is_year, _ = number
     if _lists("other_codes").are_in([*before, *after]):
         return False
-    # Fault: "the door is 2000 mm wide" goes on with a unit.
     if _is_beside(number):
         return True
     # Fault: "the door is 2000 mm wide" goes on with a unit.
@@ -155,18 +201,19 @@ def _is_code_told(
 
 def _is_beside(number: NearNumber) -> bool:
     """Returns whether a code is directly before a number, or what the number opens is near it."""
-    before, after, _ = number
+    before, after, _, is_pressed = number
     last = before[-1] if before else ""
     if _lists("codes").are_at_end(last):
         return True
     near = [*before[-BESIDE_LINK:], *after[:BESIDE_LINK]]
-    return _lists("uses").are_in([last, *after[:1]]) and _lists("places").are_in(near)
+    is_used = is_pressed or _lists("uses").are_in([last, *after[:1]])
+    return is_used and _lists("places").are_in(near)
 
 
 def _is_linked(number: NearNumber, links: frozenset[str]) -> bool:
     """Returns whether a link such as "is" is between a number and its code or place."""
     codes, places = _lists("codes"), _lists("places")
-    before, after, _ = number
+    before, after, *_ = number
     sides = (
         (before, before[-1:], before[-BESIDE_LINK - 1 : -1]),
         (after, after[:1], after[1 : BESIDE_LINK + 1]),

@@ -57,6 +57,8 @@ class SecretWords:
         # Fault: "in" of "keep in mind" begins a place, too: "the password is in the safe".
         self._asks = frozenset(lists["asks"]) - self._not_values
         self._of_words = frozenset(lists["of_words"])
+        # Fault: "bei uns" has no noun to come, as "for our router" has.
+        self._determiners = self._not_values - frozenset(lists["persons"])
         self._copulas = frozenset(lists["copulas"])
         self._change_words = frozenset(lists["change_words"])
         self._links = _LINKS | self._copulas | self._change_words
@@ -196,7 +198,7 @@ class SecretWords:
             word = after[position]
             if word in self._of_words:
                 position += 1
-                while position < len(after) and after[position] in self._not_values:
+                while position < len(after) and after[position] in self._determiners:
                     position += 1
             elif not (word in self._links or word in self._skips or word in self._asks):
                 break
