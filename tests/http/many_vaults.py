@@ -19,8 +19,8 @@ from tests.scenarios.outside import until
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
 from vault_memory.addons.page.many_pages import HostPages
-from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings
+from vault_memory.addons.page.running import PageAddress
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.http.application import ServedRoutes, application

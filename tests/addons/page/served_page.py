@@ -11,8 +11,8 @@ import httpx
 from tests.scenarios.outside import until
 from vault_memory.addons.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub
-from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings, page_application
+from vault_memory.addons.page.running import PageAddress
 from vault_memory.addons.page.shared_answers import SetupOffer
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.listen import Server, at_address

@@ -4,8 +4,8 @@ from starlette.testclient import TestClient
 
 from tests.http.served import CALLERS, MIRA, app_of
 from vault_memory.addons.page.events import EventHub
-from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings, page_application
+from vault_memory.addons.page.running import PageAddress
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.auth import Access

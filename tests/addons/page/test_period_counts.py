@@ -2,7 +2,8 @@
 
 import datetime
 
-from vault_memory.addons.page.views.period_counts import SearchDay, Week, search_days, weeks
+from vault_memory.addons.page.views.record_views import Week, weeks
+from vault_memory.addons.page.views.upkeep_views import SearchDay, search_days
 
 DAY = datetime.date(2026, 5, 3)
 

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from tests.addons.page.markup import Markup
 from tests.effort import few
 from vault_memory.addons.page.note_html.hidden_letters import HIDDEN
-from vault_memory.addons.page.pictures.graph import (
-    MOST_NEIGHBOURS,
-    Edge,
-    neighbours,
-    neighbours_svg,
-)
+from vault_memory.addons.page.viewers.graph import MOST_NEIGHBOURS, Edge, neighbours, neighbours_svg
 
 TAGS = set("svg title desc g line circle text rect polyline".split())
 ATTRIBUTES = set(

@@ -133,7 +133,7 @@ def test_a_bug_is_a_view_with_the_headers_of_the_page(
         raise RuntimeError("a secret of the vault")
 
     browser = own_page.browser()
-    monkeypatch.setattr("vault_memory.addons.page.shell.frame", fail)
+    monkeypatch.setattr("vault_memory.addons.page.page_app.frame", fail)
 
     answer = browser.client.get("/search")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.effort import few
 from vault_memory import UsageError
-from vault_memory.addons.page.textarea import bytes_of, form_text
+from vault_memory.addons.page.forms import bytes_of, form_text
 
 ENDS = ("\n", "\r\n")
 MARK = "\N{BYTE ORDER MARK}"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage
 from tests.addons.page.test_log_view import MIRAS, TOMAS, UNDO_BUTTON, articles, newest, note_down
-from vault_memory.addons.page.records import record_viewer
+from vault_memory.addons.page.viewers import record_viewer
 from vault_memory.api.vault_memory import VaultMemory
 
 EVENING = datetime(2026, 5, 26, 20, 0, tzinfo=UTC)

@@ -10,10 +10,15 @@ from starlette.types import ASGIApp
 from vault_memory import places
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.many_pages import HostPages
-from vault_memory.addons.page.page_address import PageAddress, default_address
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.page_commands import open_page
-from vault_memory.addons.page.running import RunningPage, announced, announced_host
+from vault_memory.addons.page.running import (
+    PageAddress,
+    RunningPage,
+    announced,
+    announced_host,
+    default_address,
+)
 from vault_memory.http import listen
 from vault_memory.http.beside_calls import page_beside_calls
 

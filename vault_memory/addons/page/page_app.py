@@ -1,4 +1,4 @@
-"""The app of the page: static files, signing in, and the views of the table."""
+"""The app of the page: static files, signing in, the views of the table and their frame."""
 
 import logging
 import queue
@@ -10,11 +10,12 @@ from collections.abc import (
     Collection,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
@@ -25,14 +26,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vault_memory.addons.page import render, shell
+from vault_memory.addons.page import render
 from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub, since_of, stream
 from vault_memory.addons.page.forms import form_fields, query_fields, read_form
 from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
-from vault_memory.addons.page.page_address import PageAddress
-from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect
+from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
+from vault_memory.addons.page.running import PageAddress
 from vault_memory.addons.page.shared_answers import SetupOffer, SharedAnswers
 from vault_memory.addons.page.signing import Signing
 from vault_memory.addons.page.viewer import SessionAccess, Viewer
@@ -293,8 +294,8 @@ def _rendered(
     viewer: Viewer, session: BrowserSession, request: Request, view: PageView, event_id: str
 ) -> Response:
     record_id = request.query_params.get("done", "")
-    frame = shell.frame(viewer, session, request.url.path, record_id)
-    data = {**frame, **view.data, "title": view.title, "event_id": event_id}
+    around = frame(viewer, session, request.url.path, record_id)
+    data = {**around, **view.data, "title": view.title, "event_id": event_id}
     return render.html(view.template, data, view.status)
 
 
@@ -308,7 +309,7 @@ def error_view(error: VaultMemoryError, request: Request, folders: Sequence[str]
         logger.warning("%s: %s", error.code, error)
     # Fault: an error names a folder of the machine, and the page may be read from afar.
     data = {
-        "title": shell.ERROR_TITLES.get(error.http_status, "Not done"),
+        "title": ERROR_TITLES.get(error.http_status, "Not done"),
         "code": error.code,
         "message": without_paths(error.message, folders),
         "hint": without_paths(error.hint, folders),
@@ -392,3 +393,63 @@ class _Checks:
         # Fault: the bytes of a surrogate in a path are not UTF-8, and no file has them.
         if "\ufffd" in request.url.path:
             raise UsageError("the path is not UTF-8", hint="follow a link of the page")
+
+
+ERROR_TITLES: Mapping[int, str] = {
+    400: "Not understood",
+    401: "Sign in",
+    403: "Not allowed",
+    404: "Not here",
+    405: "Not here",
+    409: "Not done",
+    413: "Too long",
+    415: "Not understood",
+    421: "Another server",
+    429: "Too often",
+    503: "Not now",
+}
+"""Status → the title of the view of an error"""
+
+
+class NavigationLink(NamedTuple):
+    """An entry of the navigation."""
+
+    path: str
+    name: str
+    waiting: int = 0
+    """how many things wait there"""
+    key: str = ""
+    """after `g`, the key that leads there"""
+
+
+def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) -> dict[str, Any]:
+    """Returns what the template `base.html` shows around a view."""
+    counts = viewer.counts()
+    links = [
+        NavigationLink("/", "Today", key="t"),
+        NavigationLink("/search", "Search", key="s"),
+        NavigationLink("/notes", "Notes", key="n"),
+        NavigationLink("/inbox", "Inbox", counts.proposals, key="i"),
+        NavigationLink("/conflicts", "Conflicts", counts.conflicts, key="c"),
+        NavigationLink("/facts", "Facts", key="f"),
+        NavigationLink("/people", "People"),
+        NavigationLink("/about", "About me"),
+        NavigationLink("/prompt", "Prompt", key="p"),
+        NavigationLink("/log", "Log", key="l"),
+        NavigationLink("/nights", "Nights"),
+        NavigationLink("/sync", "Sync"),
+        NavigationLink("/trash", "Trash"),
+    ]
+    if viewer.sees_all:
+        links.append(NavigationLink("/doctor", "Doctor"))
+    if viewer.offers_setup():
+        links.append(NavigationLink("/setup", "Set up"))
+    return {
+        "links": links,
+        "path": path,
+        "here": page_path(path),
+        "csrf": session.csrf,
+        "may_write": viewer.may_write,
+        "state": viewer.state(),
+        "notice": viewer.notice(record_id) if record_id else None,
+    }

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
-from vault_memory.addons.page import (
-    browser_sessions,
-    events,
-    page_address,
-    page_app,
-    running,
-    shared_answers,
-)
+from vault_memory.addons.page import browser_sessions, events, page_app, running, shared_answers
 from vault_memory.cli import listener_settings
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
@@ -25,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.addons.page.browser_sessions import Rights
-    from vault_memory.addons.page.page_address import PageAddress
-    from vault_memory.addons.page.running import RunningPage
+    from vault_memory.addons.page.running import PageAddress, RunningPage
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SignedOutJson, WebLinkJson
 
@@ -154,9 +146,9 @@ def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None
 
 def _address(memory: "VaultMemory", options: WebOptions) -> "PageAddress":
     """Return the address of the page: that of the options, else the vault's own."""
-    place = page_address.default_address(memory.root)
+    place = running.default_address(memory.root)
     port = place.port if options.port is None else options.port
-    return page_address.PageAddress(options.host or place.host, port)
+    return running.PageAddress(options.host or place.host, port)
 
 
 def print_link(context: Context, state: "Path", page: "RunningPage") -> str:

@@ -1,9 +1,11 @@
-"""The record of a running page: who started another one finds it here."""
+"""The page of a vault: its address, always the same, and the record of it while it runs."""
 
+import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +14,43 @@ from vault_memory.addons.page.browser_sessions import Rights, key_prefix
 from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, Locked
 from vault_memory.service.host_folder import host_state
+
+FIRST_PORT = 20_000
+PORTS = 10_000
+LONGEST_NAME = 40
+
+
+class PageAddress(NamedTuple):
+    """Where the page of a vault is."""
+
+    host: str
+    """the name in URLs"""
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The page's URL, without a path"""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def default_address(root: Path) -> PageAddress:
+    """Returns the address of the page of the vault in this folder.
+
+    Fault: browsers ignore ports when they send cookies. Each vault has a host name of its own
+    below `localhost`, which all browsers take for this machine.
+    """
+    digest = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogateescape"))
+    number = int.from_bytes(digest.digest()[:4], "big")
+    host = f"{_host_label(root.name)}-{digest.hexdigest()[:6]}.localhost"
+    return PageAddress(host, FIRST_PORT + number % PORTS)
+
+
+def _host_label(name: str) -> str:
+    """Returns a folder's name with nothing but what a host name can have."""
+    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return label[:LONGEST_NAME].strip("-") or "vault"
+
 
 FILE = "web.json"
 LOCK = "web.lock"

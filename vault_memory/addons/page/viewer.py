@@ -1,23 +1,21 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.addons.page import vault_state
-from vault_memory.addons.page.decisions.conflict_viewer import ConflictViewer
-from vault_memory.addons.page.decisions.proposal_viewer import ProposalViewer
-from vault_memory.addons.page.decisions.setup_viewer import SetupViewer
-from vault_memory.addons.page.facts.fact_viewer import FactViewer
-from vault_memory.addons.page.notes.note_viewer import NoteViewer
+from markupsafe import Markup
+
+from vault_memory.addons.page import markdown, shared_answers
 from vault_memory.addons.page.page_answers import NotHere
-from vault_memory.addons.page.records.changed_lines import read_diff
-from vault_memory.addons.page.records.night_viewer import NightViewer
-from vault_memory.addons.page.records.record_rows import RecordRow
-from vault_memory.addons.page.records.record_viewer import RecordViewer
-from vault_memory.addons.page.shared_answers import SharedAnswers
-from vault_memory.addons.page.vault_state import Counts, VaultState
+from vault_memory.addons.page.shared_answers import Counts, SharedAnswers, VaultState
+from vault_memory.addons.page.viewers.decision_viewers import ConflictViewer, ProposalViewer
+from vault_memory.addons.page.viewers.fact_viewer import FactViewer
+from vault_memory.addons.page.viewers.note_viewer import NoteViewer
+from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer, read_diff
+from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
 from vault_memory.api import json_contract, query_or_local
 from vault_memory.api.daemon_client import ask
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -33,6 +31,59 @@ if TYPE_CHECKING:
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.reports import Check
     from vault_memory.rules.paths.scopes import Caller
+
+
+class StoredNight(NamedTuple):
+    """The report of one night."""
+
+    night: str
+    """its local date"""
+    text: str
+    """Markdown, with the sections of the session's scopes"""
+    scopes: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    """the scopes whose night failed or was interrupted"""
+
+
+class NightViewer:
+    """The nights of a vault, as one session may see them."""
+
+    def __init__(self, memory: VaultMemory, scopes: Collection[str]) -> None:
+        self._memory = memory
+        self._scopes = scopes
+
+    def reports(self, since: date | None = None) -> list[StoredNight]:
+        """Return the nights, newest first."""
+        scopes = list(self._scopes)
+        reports = self._memory.learning.night_reports(scopes, since=since)
+        return [
+            StoredNight(report.night, report.text, report.scopes, report.unfinished)
+            for report in reports
+        ]
+
+    def next_begins(self) -> datetime | None:
+        """Return when the next night begins; None when nights are switched off."""
+        if not self._memory.vault.config.sleep_cycle.enabled:
+            return None
+        return self._memory.learning.next_night()
+
+    def report_html(self, night: str) -> Markup:
+        """Return the report of a night as HTML; empty without one."""
+        try:
+            reports = self.reports(since=date.fromisoformat(night))
+        except ValueError:
+            # The reason of a record may name a day that no calendar has.
+            return Markup()
+        texts = [report.text for report in reports if report.night == night]
+        return as_html(texts[0]) if texts else Markup()
+
+
+def as_html(report: str) -> Markup:
+    """Return a report as HTML. It has names of notes and people, and no links."""
+    try:
+        return Markup(markdown.render(report, lambda target: None))
+    except markdown.TooLong:
+        return Markup("<pre>{}</pre>").format(report)
 
 
 class SessionAccess(NamedTuple):
@@ -87,7 +138,7 @@ class Viewer:
         """The state of the vault."""
         stale = self._memory.searcher.freshness().stale_files
         readable = [note for note in stale if self.notes.sees(note)]
-        return vault_state.describe(self._memory, readable, self.counts())
+        return shared_answers.describe(self._memory, readable, self.counts())
 
     def tells_secret(self, heading: str, lines: Sequence[str]) -> bool:
         """Return whether lines below a heading have a password, a key or a number."""
@@ -137,7 +188,7 @@ class Viewer:
 
     def sync_status(self) -> "SyncStatusJson | None":
         """The state of the sync, with remarks about the session's notes only; None without one."""
-        vitals = vault_state.vitals_of(self._memory)
+        vitals = shared_answers.vitals_of(self._memory)
         status = vitals["sync"] if vitals else self._memory.sync.status()
         folders = folders_of(self._memory)
         return status and {

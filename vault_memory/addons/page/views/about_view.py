@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from vault_memory.addons.page.facts.fact_sentences import fact_rows
 from vault_memory.addons.page.page_answers import PageView, page_path
-from vault_memory.addons.page.shell_commands import forget_command, scope_options, shell_command
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.fact_viewer import fact_rows
+from vault_memory.addons.page.views.search_views import forget_command, scope_options, shell_command
 from vault_memory.markdown.items import ItemFields, parse_item
 from vault_memory.rules.edits.op_words import in_words
 

@@ -1,4 +1,4 @@
-"""Conflicts: copies that sync programs left beside notes, and how to resolve them."""
+"""Conflict copies and the trash: texts beside notes, deleted notes, and how to have them back."""
 
 from base64 import b64decode, b64encode
 from binascii import Error
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from vault_memory.addons.page import textarea
-from vault_memory.addons.page.forms import OPEN_AGAIN
-from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
-from vault_memory.addons.page.records.changed_lines import ChangedLines, read_diff
-from vault_memory.addons.page.textarea import form_text
+from vault_memory.addons.page import forms
+from vault_memory.addons.page.forms import OPEN_AGAIN, form_text
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.record_viewer import ChangedLines, read_diff
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
@@ -22,7 +21,9 @@ from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
+    from vault_memory.edits.reports import ThrownNote
     from vault_memory.markdown.merging.three_way import Conflict
+
 
 CONFLICTS = "/conflicts"
 DONE = ("merged", "taken", "discarded")
@@ -231,7 +232,7 @@ def discard(viewer: Viewer, form: ConflictFields) -> Answer:
 
 def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
     copy = viewer.conflicts.find(form.id)
-    text = textarea.bytes_of(form.text, decoded(form.shown))
+    text = forms.bytes_of(form.text, decoded(form.shown))
     try:
         edit = viewer.conflicts.save(copy, text, decoded(form.base))
     except SaveConflict as error:
@@ -288,3 +289,50 @@ def _unresolved(viewer: Viewer, result: "ResolvedConflict") -> PageView:
 def _clean(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
     row = row_of(copy)
     return row._replace(why=viewer.conflicts.clean(row.why))
+
+
+MOST_NOTES = 200
+
+
+class TrashFields(msgspec.Struct):
+    """The fields of `/trash`."""
+
+    restored: str = ""
+    """the note that was just restored"""
+
+
+class RestoreFields(msgspec.Struct):
+    """The form of Restore."""
+
+    id: str
+
+
+def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
+    notes = viewer.conflicts.trash()
+    # Fault: a forged link would put any words onto the page.
+    is_seen = viewer.notes.sees(query.restored) if query.restored else False
+    data = {
+        "notes": notes[:MOST_NOTES],
+        "left_out": len(notes[MOST_NOTES:]),
+        "restored": query.restored if is_seen else "",
+    }
+    return PageView("trash.html", "Trash", data)
+
+
+def restore(viewer: Viewer, form: RestoreFields) -> Answer:
+    note = viewer.conflicts.untrash(form.id)
+    if note.outcome != "restored":
+        return _elsewhere(viewer, note)
+    # A copy is a conflict again.
+    if not viewer.notes.sees(note.note):
+        return Redirect("/conflicts")
+    return Redirect(page_path("/trash", restored=note.note))
+
+
+def _elsewhere(viewer: Viewer, note: "ThrownNote") -> PageView:
+    """Return why a note is not back under its name."""
+    waits = note.outcome == "pending"
+    data = {"note": note, "waits": waits, "reason": viewer.conflicts.clean(note.why)}
+    if waits:
+        return PageView("restored.html", "Not done yet", data, WAITS)
+    return PageView("restored.html", "Restored under another name", data)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from vault_memory.addons.page.decisions.proposal_rows import words_of
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.decision_viewers import words_of
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:

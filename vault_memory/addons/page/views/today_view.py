@@ -6,9 +6,8 @@ import msgspec
 from markupsafe import Markup
 
 from vault_memory.addons.page.page_answers import PageView, Redirect
-from vault_memory.addons.page.records.record_groups import RecordGroup, grouped
-from vault_memory.addons.page.records.record_rows import RecordRow, row_of
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.record_viewer import RecordGroup, RecordRow, grouped, row_of
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:

@@ -1,20 +1,58 @@
-"""Prompt: the very block that a bot gets, as a private talk and as a channel, side by side."""
+"""Search and prompt: the lines that answer a question, and the block that a bot gets for it."""
 
-from typing import TYPE_CHECKING, NamedTuple
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 
 from vault_memory.addons.page.note_html.hidden_letters import Exact, visible
 from vault_memory.addons.page.page_answers import NotHere, PageView
-from vault_memory.addons.page.shell_commands import scope_options, shell_command
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.context.calls import PURPOSES, ContextOptions
-from vault_memory.contract import Purpose
+from vault_memory.contract import NEAREST_IN_MEANING, Purpose, SearchedKind
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import Caller
+from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson
+
+
+MOST_HITS = 30
+
+
+class SearchFields(msgspec.Struct):
+    """The fields of `/search`."""
+
+    q: str = ""
+    kind: str = ""
+    since: str = ""
+    until: str = ""
+    entity: str = ""
+
+
+def show_search(viewer: Viewer, query: SearchFields) -> PageView:
+    data: dict[str, Any] = {
+        "query": query,
+        "kinds": get_args(SearchedKind),
+        "answer": None,
+        "nearest": NEAREST_IN_MEANING,
+    }
+    if query.q.strip():
+        data["answer"] = viewer.search(query.q, _search_options(query))
+    return PageView("search.html", "Search", data)
+
+
+def _search_options(query: SearchFields) -> SearchOptions:
+    return SearchOptions(
+        limit=MOST_HITS,
+        kinds=(query.kind,) if query.kind else (),
+        since=query.since or None,
+        until=query.until or None,
+        entity=query.entity or None,
+        why=True,
+    )
 
 
 class PromptFields(msgspec.Struct):
@@ -51,7 +89,7 @@ class RoomBlock(NamedTuple):
     """the command that prints the same text; empty when there is none"""
 
 
-def show(viewer: Viewer, query: PromptFields) -> PageView:
+def show_prompt(viewer: Viewer, query: PromptFields) -> PageView:
     people = viewer.names("user")
     channels = viewer.names("channel")
     user = _chosen(query.user, people) or _first_person(viewer, people)
@@ -150,3 +188,27 @@ def _command(query: PromptFields, options: ContextOptions, room: Room) -> str:
     if query.prompt:
         words += ["--", query.prompt]
     return shell_command("context", *words)
+
+
+OPTIONS = {"user": "--user", "channel": "--channel", "group": "--group"}
+"""Kind of a scope → the option that names it"""
+
+
+def shell_command(*words: str) -> str:
+    """Returns a command of the program with these arguments."""
+    return shlex.join(["vault-memory", *words])
+
+
+def scope_options(scopes: Iterable[str]) -> Iterator[str]:
+    """Yields the options that name these scopes."""
+    for scope in scopes:
+        kind, _, name = scope.partition(":")
+        # Fault: a name that begins with a dash would be read as another option.
+        yield f"{OPTIONS[kind]}={name}" if name.startswith("-") else OPTIONS[kind]
+        if not name.startswith("-"):
+            yield name
+
+
+def forget_command(text: str, scope: str) -> str:
+    """Returns the command that removes a text of a scope from everything; it asks first."""
+    return shell_command("forget", *scope_options([scope]), "--", text)

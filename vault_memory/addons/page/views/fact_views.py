@@ -1,4 +1,4 @@
-"""Facts: what holds now, what has ended, and the buttons that keep them right."""
+"""Facts, people and things: what holds, what has ended, where it comes from, and the buttons."""
 
 from collections.abc import Callable
 from datetime import date
@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from vault_memory.addons.page.facts.fact_sentences import FactRow
 from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, page_path
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.fact_viewer import FactRow, fact_rows
 from vault_memory.addons.page.views.outcome import answer_of, own_path
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.facts.entity_finder import EntityInfo
+
 
 TABLE_LENGTH = 50
 """Facts in one part of the table"""
@@ -75,7 +77,7 @@ class FactTable(NamedTuple):
     next: str
 
 
-def show(viewer: Viewer, query: FactsFields) -> PageView:
+def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
     entity = query.entity.strip()
     current = viewer.facts.current(entity)
     timeline = viewer.facts.timeline(entity) if entity else []
@@ -178,3 +180,109 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(f"{text!r} is not a date", hint="write it like 2026-01-31") from None
+
+
+PEOPLE_LENGTH = 100
+"""Entities in one part of the table"""
+MOST_FACTS = 50
+"""Facts in the view of an entity; the view of facts has all"""
+
+
+class PeopleFields(msgspec.Struct):
+    """The fields of `/people`."""
+
+    q: str = ""
+    """a word of a name or an alias"""
+    type: str = ""
+    start: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+
+
+class PersonFields(msgspec.Struct):
+    """The fields of `/people/NAME`."""
+
+    name: str
+
+
+def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
+    entities = viewer.facts.entities()
+    matches = [entity for entity in entities if _is_wanted(entity, query)]
+    end = query.start + PEOPLE_LENGTH
+    data = {
+        "query": query,
+        "types": sorted({entity.type for entity in entities}),
+        "any": bool(entities),
+        "rows": matches[query.start : end],
+        "total": len(matches),
+        "previous": _people_path(query, query.start - PEOPLE_LENGTH) if query.start else "",
+        "next": _people_path(query, end) if end < len(matches) else "",
+        "person_path": person_path,
+    }
+    return PageView("people.html", "People", data)
+
+
+def _is_wanted(entity: "EntityInfo", query: PeopleFields) -> bool:
+    if query.type and entity.type != query.type:
+        return False
+    word = query.q.strip().casefold()
+    names = (entity.name, *entity.aliases)
+    return any(word in name.casefold() for name in names)
+
+
+def _people_path(query: PeopleFields, start: int) -> str:
+    first = max(0, start)
+    return page_path("/people", q=query.q, type=query.type, start=first or "")
+
+
+def person_path(name: str) -> str:
+    """Returns the path of the view of a person or a thing."""
+    # Fault: a browser takes `..` in a path for the folder above, however it is written.
+    if {".", ".."} & set(name.split("/")):
+        return page_path("/facts", entity=name)
+    return page_path(f"/people/{name}")
+
+
+def show_person(viewer: Viewer, query: PersonFields) -> PageView:
+    name = query.name.strip()
+    if not name:
+        raise NotHere("there is no name in the path", hint="choose a name of the list")
+    entity = viewer.facts.entity(name)
+    if not entity.facts and not entity.mentions:
+        # No error: the notice of the change that took the last fact away is shown here.
+        return PageView("person_unknown.html", "Not here", {"name": name}, 404)
+    data = {
+        "entity": entity,
+        # Fault: a town may be in thousands of facts, each with its buttons.
+        "facts": fact_rows(entity.facts)[:MOST_FACTS],
+        "facts_total": len(entity.facts),
+        "graph": viewer.facts.neighbourhood(entity.name),
+        "to": person_path(entity.name),
+        "scopes": viewer.scopes,
+        "person_path": person_path,
+    }
+    return PageView("person.html", entity.name, data)
+
+
+MOST_AROUND = 50
+ROLES = {"user": "a person", "assistant": "the bot", "tool": "a tool"}
+"""Role of a turn → who spoke, when the turn names no person"""
+
+
+class SourceFields(msgspec.Struct):
+    """The fields of `/source`."""
+
+    ref: str = ""
+    """`NOTE:LINE`, or the id of a turn, a fact, a held candidate, a change or an item"""
+    around: Annotated[int, msgspec.Meta(ge=0, le=MOST_AROUND)] = 2
+    """how many turns before and after"""
+
+
+def show_source(viewer: Viewer, query: SourceFields) -> PageView:
+    ref = query.ref.strip()
+    data = {
+        "ref": ref,
+        "around": query.around,
+        "most_around": MOST_AROUND,
+        "roles": ROLES,
+        "origin": viewer.source(ref, query.around) if ref else None,
+    }
+    return PageView("source.html", "Source", data)

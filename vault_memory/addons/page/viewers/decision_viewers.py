@@ -1,0 +1,222 @@
+"""The proposals, conflict copies and deleted notes of a session, and its decisions about them."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.edits.conflict_copies import find_copy
+from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.markdown.document import SectionedDoc, parse, render
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_record import Proposal, proposals_of
+from vault_memory.rules.edits.op_words import as_question
+from vault_memory.rules.edits.ops import as_json, op_of
+from vault_memory.rules.edits.stale_proposal import why_stale
+
+if TYPE_CHECKING:
+    from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.reports import ThrownNote
+    from vault_memory.edits.versions import Waiting
+    from vault_memory.rules.edits.audit_record import Proposal
+
+
+MOST_TURNS = 20
+_CITED = re.compile(r"\bref:([^\s,;)]+)")
+
+
+class ProposalRow(NamedTuple):
+    """One proposal."""
+
+    id: str
+    note: str
+    words: str
+    why: str
+    ts: str
+    state: str
+    reason: str
+    """why it is no longer open, or does not fit the note now; empty if it fits"""
+    suspicious: bool
+    turns: tuple[str, ...]
+    """the ids of the turns behind it"""
+    before: str = ""
+    """text of the note"""
+    after: str = ""
+    """the same with the proposed change"""
+
+
+class NoteBefore(NamedTuple):
+    """A note to which proposals are compared."""
+
+    text: str
+    doc: SectionedDoc
+    trouble: str = ""
+    """why it cannot be read"""
+
+
+def note_before(text: str) -> NoteBefore:
+    """Return a note that was read."""
+    return NoteBefore(text, parse(text.encode()))
+
+
+def unread_note(trouble: str) -> NoteBefore:
+    """Return a note that cannot be read."""
+    return NoteBefore("", parse(b""), trouble)
+
+
+def row_of_open(proposal: Proposal, note: NoteBefore) -> ProposalRow:
+    """Return an open proposal with what it would change."""
+    reason = note.trouble or why_stale(proposal, note.doc)
+    row = row_of_closed(proposal)._replace(reason=reason)
+    if reason:
+        return row
+    outcome = apply_ops(note.doc, [dict(proposal.op)])
+    after = render(outcome.doc).decode("utf-8", "replace")
+    return row._replace(before=note.text, after=after)
+
+
+def row_of_closed(proposal: Proposal) -> ProposalRow:
+    """Return a proposal without what it would change."""
+    return ProposalRow(
+        id=proposal.id,
+        note=proposal.note,
+        words=words_of(proposal),
+        why=proposal.why,
+        ts=proposal.ts,
+        state=proposal.state,
+        reason=proposal.reason,
+        suspicious=proposal.suspicious,
+        turns=tuple(dict.fromkeys(_turns(proposal)))[:MOST_TURNS],
+    )
+
+
+def words_of(proposal: Proposal) -> str:
+    """Return what a person is asked, on one line."""
+    note_name = proposal.note.rpartition("/")[2]
+    op = op_of(dict(proposal.op))
+    if op is None:
+        return f"look at {note_name}"
+    return " ".join(as_question(as_json(op), note_name).split())
+
+
+def _turns(proposal: Proposal) -> Iterator[str]:
+    yield from _CITED.findall(proposal.why)
+    for text in _texts(proposal.op):
+        yield from _CITED.findall(text)
+
+
+def _texts(op: Mapping[str, object]) -> Iterator[str]:
+    for value in op.values():
+        lines = value if isinstance(value, list) else [value]
+        yield from (line for line in lines if isinstance(line, str))
+
+
+MOST_OPEN = 50
+MOST_CLOSED = 50
+
+
+class ProposalViewer:
+    """The inbox of a vault, as one session may see it."""
+
+    def __init__(
+        self, memory: VaultMemory, scopes: Sequence[str], sees: Callable[[str], bool]
+    ) -> None:
+        """`sees` says whether a note is in a scope of the session."""
+        self._memory = memory
+        self._scopes = scopes
+        self._sees = sees
+
+    def open_proposals(self) -> "list[Proposal]":
+        """Return the proposals that wait for a person, the oldest first."""
+        return list(self._memory.inbox(self._scopes))
+
+    def open_rows(self, proposals: "Sequence[Proposal]") -> list[ProposalRow]:
+        """Return the first proposals with what they would change."""
+        notes: dict[str, NoteBefore] = {}
+        rows = []
+        for proposal in proposals[:MOST_OPEN]:
+            note = proposal.note
+            if note not in notes:
+                notes[note] = self._read(note)
+            rows.append(row_of_open(proposal, notes[note]))
+        return rows
+
+    def closed_rows(self, state: str) -> list[ProposalRow]:
+        """Return the proposals in a state, the newest first."""
+        proposals = proposals_of(self._memory.log(scopes=self._scopes)).values()
+        rows = [
+            row_of_closed(proposal)
+            for proposal in proposals
+            if proposal.state == state and self._sees(proposal.note)
+        ]
+        rows.sort(key=lambda row: row.ts, reverse=True)
+        return rows[:MOST_CLOSED]
+
+    def waiting(self) -> "list[Waiting]":
+        """Return the writes that wait until their notes can be written."""
+        writes = self._memory.edits.waiting()
+        return [write for write in writes if self._sees(write.note)]
+
+    def approve(self, proposal_id: str) -> "Edit":
+        """Carry out a proposal. Raises UnclearId."""
+        return self._memory.approve(proposal_id, scopes=self._scopes)
+
+    def reject(self, proposal_id: str) -> "Edit":
+        """Drop a proposal. Raises UnclearId."""
+        return self._memory.reject(proposal_id, scopes=self._scopes)
+
+    def _read(self, note: str) -> NoteBefore:
+        try:
+            return note_before(self._memory.read(note).text)
+        except NoteNotFound:
+            # A proposal may be the first text of its note.
+            return note_before("")
+        except VaultMemoryError as error:
+            return unread_note(without_paths(error.message, folders_of(self._memory)))
+
+
+class ConflictViewer:
+    """The conflicts and the trash of a vault, as one session may see them."""
+
+    def __init__(self, memory: VaultMemory, scopes: Sequence[str]) -> None:
+        self._memory = memory
+        self._scopes = scopes
+
+    def copies(self) -> "list[ConflictCopy]":
+        """Return the conflict copies, by note."""
+        return self._memory.conflicts(self._scopes)
+
+    def find(self, copy_id: str) -> "ConflictCopy":
+        """Return the only copy whose id begins so. Raises UnclearId."""
+        return find_copy(self.copies(), copy_id)
+
+    def merge(self, copy_id: str, *, both: bool = False) -> "list[ResolvedConflict]":
+        """Merge a copy into its note. Raises UnclearId."""
+        calls = self._memory.conflicts
+        return calls.merge([copy_id], both=both, scopes=self._scopes)
+
+    def take(self, copy_id: str) -> "list[ResolvedConflict]":
+        """Replace the text of the note by that of a copy. Raises UnclearId."""
+        return self._memory.conflicts.take(copy_id, scopes=self._scopes)
+
+    def discard(self, copy_id: str) -> "list[ResolvedConflict]":
+        """Move a copy to the trash. Raises UnclearId."""
+        return self._memory.conflicts.discard([copy_id], scopes=self._scopes)
+
+    def save(self, copy: "ConflictCopy", text: bytes, base: bytes) -> "Edit":
+        """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
+        return self._memory.edits.save(copy.note, text, base=base)
+
+    def trash(self) -> "list[ThrownNote]":
+        """Return what was deleted in the last 30 days, newest first."""
+        return self._memory.conflicts.trash(self._scopes)
+
+    def untrash(self, thrown_id: str) -> "ThrownNote":
+        """Restore a note or a copy from the trash. Raises UnclearId."""
+        return self._memory.conflicts.untrash(thrown_id, scopes=self._scopes)
+
+    def clean(self, reason: str) -> str:
+        """Return a reason without folders of the machine."""
+        return without_paths(reason, folders_of(self._memory))

@@ -1,0 +1,405 @@
+"""The audit records that a session may see: how they read, their groups, and how one is undone."""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vault_memory import places
+from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import state_file
+from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.errors import VaultMemoryError
+from vault_memory.markdown.note_items import resolve
+from vault_memory.rules.edits.audit_record import Record, summary
+from vault_memory.rules.edits.blame import added_lines
+from vault_memory.rules.edits.op_words import in_words
+
+if TYPE_CHECKING:
+    from vault_memory.edits.conflict_copy import ConflictCopy
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+
+
+SHORT_LINES = 30
+"""Lines of a diff in a list of records"""
+SHORT_LETTERS = 1_500
+LONG_LINES = 5_000
+"""Lines of a diff that is alone in its view"""
+LONG_LETTERS = 262_144
+_WORDS = {"+": "added", "-": "removed", "@": "place", "\\": "remark"}
+"""First letter of a line of the diff → what became of the line"""
+
+
+class ChangedLine(NamedTuple):
+    """A line of a diff."""
+
+    sign: str
+    """`+`, `-`, or a blank"""
+    word: str
+    """`added`, `removed`, `same`, `place` or `remark`"""
+    text: str
+
+
+class ChangedLines(NamedTuple):
+    """The lines of a diff, as far as a view shows them."""
+
+    lines: tuple[ChangedLine, ...] = ()
+    left_out: int = 0
+    """how many more lines there are"""
+
+
+NO_CHANGES = ChangedLines()
+
+
+def read_diff(diff: str, *, complete: bool = False) -> ChangedLines:
+    """Return the lines of a unified diff; `complete` or the first of them."""
+    lines = list(_lines(diff))
+    most_lines = LONG_LINES if complete else SHORT_LINES
+    letters = LONG_LETTERS if complete else SHORT_LETTERS
+    first_lines: list[ChangedLine] = []
+    # Fault: one line may be as long as a note, and a list of such records as a hundred notes.
+    for line in lines[:most_lines]:
+        if letters <= 0:
+            break
+        first_lines.append(line._replace(text=line.text[:letters]))
+        letters -= len(line.text)
+    return ChangedLines(tuple(first_lines), len(lines) - len(first_lines))
+
+
+def _lines(diff: str) -> Iterator[ChangedLine]:
+    rows = diff.removesuffix("\n").split("\n") if diff else []
+    if rows and rows[0].startswith("--- "):
+        # Both names are that of the note.
+        del rows[:2]
+    for row in rows:
+        yield _line(row.removesuffix("\r"))
+
+
+def _line(row: str) -> ChangedLine:
+    word = _WORDS.get(row[:1], "same")
+    if word == "place":
+        return ChangedLine("", word, _place(row))
+    if word == "remark":
+        return ChangedLine("", word, "no line end here")
+    return ChangedLine(row[:1], word, row[1:])
+
+
+def _place(row: str) -> str:
+    """Return where a block of changes is: `@@ -1,2 +3,4 @@` is from line 3."""
+    _, _, new = row.partition("+")
+    number = new.partition(" ")[0].partition(",")[0]
+    return f"line {number}"
+
+
+WHO: Mapping[str, str] = {
+    "nightly": "the bot, at night",
+    "tool": "the bot, in a conversation",
+    "cli": "a person",
+    "inbox": "a person, in the inbox",
+    "undo": "a person, by undo",
+    "forget": "a person, by forget",
+    "retention": "the rule for old notes",
+    "proposal": "the program, as a proposal",
+    "merge": "the program, by a merge",
+    "talk": "a person, in a conversation",
+}
+"""Source of a record → who that is"""
+MOST_TURNS = 20
+_CITED = re.compile(r"\bref:([^\s,)]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """One audit record."""
+
+    id: str
+    ts: str
+    note: str
+    summary: str
+    who: str
+    device: str
+    why: str
+    sections: tuple[str, ...]
+    turns: tuple[str, ...]
+    """the ids of the turns behind it"""
+    diff: ChangedLines
+    remarks: tuple[str, ...]
+    """what the diff does not show: refused, proposed and idle ops"""
+    has_changed: bool
+    can_undo: bool
+    undoes: str
+    undone_by: str
+    is_redacted: bool
+    folded: int
+    """how many records it is what is left of"""
+    from_disk: ChangedLines = NO_CHANGES
+    """what others had saved before a text was saved, which was merged with it"""
+
+
+class Undoing:
+    """Which records are undone now. It must get the records newest first."""
+
+    def __init__(self) -> None:
+        self._undone_by: dict[str, str] = {}
+
+    def add(self, record: Record) -> str:
+        """Return the id of the record that undid this one; empty when it is in effect."""
+        undone_by = self._undone_by.get(record.id, "")
+        has_changed = record.before != record.after
+        # An undo that was undone itself undoes nothing.
+        if record.undoes and has_changed and not undone_by:
+            self._undone_by.setdefault(record.undoes, record.id)
+        return undone_by
+
+
+def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
+    """Return a record for a template; with `complete`, all lines of its diff."""
+    diff = record.diff.decode("utf-8", "replace")
+    return RecordRow(
+        id=record.id,
+        ts=record.ts,
+        note=record.note,
+        summary=summary(record.note, record),
+        who=WHO.get(record.source, record.source),
+        device=record.device,
+        why=record.why,
+        sections=tuple(dict.fromkeys(_sections(record))),
+        turns=tuple(dict.fromkeys(_turns(record)))[:MOST_TURNS],
+        diff=read_diff(diff, complete=complete),
+        remarks=tuple(_remarks(record)),
+        has_changed=record.before != record.after,
+        can_undo=_can_undo(record, undone_by),
+        undoes=record.undoes,
+        undone_by=undone_by,
+        is_redacted=record.redacted,
+        folded=len(record.folded),
+    )
+
+
+def _can_undo(record: Record, undone_by: str) -> bool:
+    has_changed = record.before != record.after
+    is_readable = not record.redacted and not record.folded
+    return has_changed and is_readable and not undone_by
+
+
+def _sections(record: Record) -> Iterator[str]:
+    for applied in record.applied:
+        heading = _own_op(applied.op).get("heading")
+        if isinstance(heading, str) and heading:
+            yield heading.lstrip("# ")
+
+
+def _own_op(op: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an op, or the op that an undo took back."""
+    undone = op.get("of")
+    return undone if isinstance(undone, Mapping) else op
+
+
+def _turns(record: Record) -> Iterator[str]:
+    for line in added_lines(record):
+        yield from _CITED.findall(line)
+    for applied in record.applied:
+        turn = applied.op.get("turn")
+        if isinstance(turn, str) and turn:
+            yield turn
+
+
+def _remarks(record: Record) -> Iterator[str]:
+    for applied in record.applied:
+        if applied.outcome != "applied":
+            yield f"nothing to do: {in_words(applied.op)}"
+    for proposal in record.proposed:
+        yield f"proposed, {proposal.state}: {in_words(proposal.op)}"
+    for refused in record.rejected:
+        yield f"refused, {refused.reason}: {in_words(refused.op)}"
+
+
+EVERYTHING = "*"
+"""In place of the scopes of a session that sees all of the vault"""
+HINT = "the log lists the records with their ids"
+FILE = "web-seen.json"
+MOST_MARKS = 200
+
+
+class RecordViewer:
+    """The audit of a vault, as one session may see it."""
+
+    def __init__(
+        self, memory: VaultMemory, scopes: Sequence[str], *, sees_all: bool = False
+    ) -> None:
+        """`sees_all`: also records of notes that are in no scope any more."""
+        self._memory = memory
+        self._scopes = scopes
+        self._chosen_scopes = None if sees_all else scopes
+        # Fault: with the first note of a new person, all scopes are other scopes, and
+        # everything would be new again.
+        self._rights = (EVERYTHING,) if sees_all else scopes
+        self._seen = SeenMarks(memory.vault.state.path)
+
+    def newest_first(self) -> "Iterator[Record]":
+        """Yield the records of the session's scopes."""
+        yield from reversed(self._memory.log(scopes=self._chosen_scopes))
+
+    def with_undoing(self) -> "Iterator[tuple[Record, str]]":
+        """Yield the same records, each with the id of the record that undid it, or ""."""
+        undoing = Undoing()
+        for record in self.newest_first():
+            yield record, undoing.add(record)
+
+    def find(self, prefix: str) -> "Record":
+        """Return the only record whose id begins so. Raises UnclearId."""
+        record, _ = self._find(prefix)
+        return record
+
+    def row(self, prefix: str) -> RecordRow:
+        """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
+        record, undone_by = self._find(prefix)
+        return row_of(record, undone_by, complete=True)
+
+    def _find(self, prefix: str) -> "tuple[Record, str]":
+        records = {
+            record_id: (record, undone_by)
+            for record, undone_by in self.with_undoing()
+            for record_id in (*record.folded, record.id)
+        }
+        # Fault: the ids of other scopes among the candidates would show what others did.
+        match = resolve(prefix, records)
+        if not match.id:
+            raise UnclearId("record", prefix, match.candidates, HINT)
+        return records[match.id]
+
+    def undo(self, prefix: str, *, dry_run: bool = False) -> "Edit":
+        """Take back what a record did. Raises UnclearId, NotUndoable, Folded."""
+        return self._memory.undo(prefix, dry_run=dry_run, scopes=self._chosen_scopes)
+
+    def proposals(self) -> "list[Proposal]":
+        """Return the proposals that wait for a person, the oldest first."""
+        return list(self._memory.inbox(self._chosen_scopes))
+
+    def conflicts(self) -> "list[ConflictCopy]":
+        """Return the conflict copies, by note."""
+        return self._memory.conflicts(self._scopes)
+
+    def seen_mark(self) -> str:
+        """Return the id of the newest record that was seen; empty before the first mark."""
+        return self._seen.mark(self._rights)
+
+    def mark_seen(self, record_id: str) -> None:
+        """Move the seen mark forward to a record."""
+        self._seen.move(self._rights, record_id)
+
+    def reason(self, error: VaultMemoryError) -> str:
+        """Return what an error says, without folders of the machine."""
+        folders = folders_of(self._memory)
+        return without_paths(f"{error.message}; {error.hint}", folders)
+
+    def kind(self, note: str) -> str:
+        """Return the kind of a note, such as `facts`; empty for a file that is no note."""
+        place = self._memory.layout.place(note)
+        return place.kind if place else ""
+
+
+# --- Seen marks ---
+
+# Seen marks: up to which audit record the sessions with the same rights have seen everything.
+#
+# They are in a file of the state folder, `web-seen.json`: digest of the scopes → id of the
+# record.
+
+
+class SeenMarks:
+    """The seen marks of one vault. Several processes may use the same file."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = state / FILE
+        self._lock = state / f"{FILE}.lock"
+
+    def mark(self, scopes: Collection[str]) -> str:
+        """Return the id of the newest record that was seen; empty before the first mark."""
+        return self._marks().get(_digest(scopes), "")
+
+    def move(self, scopes: Collection[str], record_id: str) -> None:
+        """Move the mark forward to a record."""
+        key = _digest(scopes)
+        places.make_private(self._lock.parent)
+        with state_file.lock(self._lock):
+            marks = self._marks()
+            # Fault: an old view that is still open in another tab would move the mark back.
+            newest = max(marks.pop(key, ""), record_id)
+            marks[key] = newest
+            recent = dict(list(marks.items())[-MOST_MARKS:])
+            state_file.write(self._file, json.dumps(recent))
+
+    def _marks(self) -> dict[str, str]:
+        value = state_file.read_json(self._file)
+        # Fault: a person may edit any file of the state folder. Then all records are new.
+        if not isinstance(value, dict):
+            return {}
+        return {key: mark for key, mark in value.items() if isinstance(mark, str)}
+
+
+def _digest(scopes: Collection[str]) -> str:
+    """Return a digest: the file shall not say who looks at whose notes."""
+    names = "\n".join(sorted(scopes))
+    return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+NIGHT_SOURCES = frozenset({"nightly", "talk", "retention"})
+"""Sources of what a night does: it also writes what people asked for"""
+_NIGHT = re.compile(r"\bnight of ([0-9]{4}-[0-9]{2}-[0-9]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordGroup:
+    """Records that belong together, newest first."""
+
+    title: str
+    night: str = ""
+    """the date of the night; empty for records of a day"""
+    rows: list[RecordRow] = field(default_factory=list)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether anything of it can be undone"""
+        return any(row.can_undo for row in self.rows)
+
+
+def night_of(record: Record) -> str:
+    """Return the date of the night that made a record; empty for any other record."""
+    # Fault: a bot gives its own reasons, and could call any edit a night's.
+    if record.source not in NIGHT_SOURCES:
+        return ""
+    match = _NIGHT.search(record.why)
+    return match[1] if match else ""
+
+
+def grouped(records: Iterable[tuple[Record, RecordRow]]) -> list[RecordGroup]:
+    """Return groups in the order of their newest records."""
+    groups: dict[str, RecordGroup] = {}
+    for record, row in records:
+        title = _title(record)
+        group = groups.setdefault(title, RecordGroup(title, night_of(record)))
+        group.rows.append(row)
+    return list(groups.values())
+
+
+def _title(record: Record) -> str:
+    night = night_of(record)
+    if night:
+        return f"The night of {night}"
+    who = "The bot" if record.by_bot else "People and the program"
+    return f"{who}, {_local_day(record.ts)}"
+
+
+def _local_day(ts: str) -> str:
+    try:
+        return datetime.fromisoformat(ts).astimezone().date().isoformat()
+    except (ValueError, OverflowError):
+        # A person may edit the audit, and a sync program may cut it.
+        return "at an unknown time"

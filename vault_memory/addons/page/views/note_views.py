@@ -1,0 +1,359 @@
+"""Notes: the list of all, one as Markdown with buttons, its editor, and its stored versions."""
+
+import base64
+import binascii
+from hashlib import sha256
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+
+from vault_memory.addons.page import diffs, markdown, render
+from vault_memory.addons.page.forms import OPEN_AGAIN, AskedFields, bytes_of, form_text
+from vault_memory.addons.page.note_html.hidden_letters import Exact
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path, page_path
+from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.views.outcome import answer_of
+from vault_memory.edits.edit_errors import NoteGone, SaveConflict
+from vault_memory.errors import NoteNotFound, UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.addons.page.viewers.note_viewer import ShownItem
+    from vault_memory.search.note_reports import NoteInfo, NoteText
+
+
+class NoteFields(msgspec.Struct):
+    """The fields of `/note/PATH`."""
+
+    note: str
+    saved: str = ""
+    """`edit` after a save, `unchanged` after one without a change"""
+
+
+class ItemButtonFields(AskedFields):
+    """The form of a button on an item, or on a section."""
+
+    note: str
+    expected: str
+    heading: str
+    match: str = ""
+    line: str = ""
+
+
+def show_note(viewer: Viewer, query: NoteFields) -> PageView:
+    note = viewer.notes.read(query.note)
+    items = viewer.notes.items(note)
+    data = {
+        "note": note,
+        "place": viewer.notes.place(note.note),
+        "items": items,
+        "html": _html(viewer, note, items),
+        "raw_html": "",
+        "saved": query.saved,
+        "waiting": viewer.notes.waiting(note.note),
+        "copies": _copies(viewer, note.note),
+        "editor_link": viewer.notes.editor_link(note.note),
+        "why_not_editable": viewer.notes.why_not_editable(note.raw),
+    }
+    if not data["html"]:
+        data["raw_html"] = markdown.raw_html(note.text)
+    return PageView("note.html", note.note, data)
+
+
+def _copies(viewer: Viewer, note: str) -> list[str]:
+    """Returns the ids of the conflict copies beside a note."""
+    # To look for conflict copies is to list all folders, and the count is remembered.
+    if not viewer.counts().conflicts:
+        return []
+    return viewer.notes.copies(note)
+
+
+def _html(viewer: Viewer, note: "NoteText", items: "list[ShownItem]") -> str:
+    """Returns the note as HTML; empty when it is too long for that."""
+    beside = {item.line: _beside(viewer, note, item) for item in items}
+    link = viewer.notes.link_from(note.note)
+    # Fault: a note of 100,000 items would keep the browser and the server busy.
+    try:
+        return markdown.render(note.text, link, beside=beside)
+    except markdown.TooLong:
+        return ""
+
+
+def _beside(viewer: Viewer, note: "NoteText", item: "ShownItem") -> str:
+    """Returns the author and the buttons of an item, as HTML."""
+    data = {
+        "note": note.note,
+        "revision": note.revision,
+        "item": item,
+        "may_write": viewer.may_write,
+        "csrf": viewer.csrf,
+    }
+    return render.fragment("note_item.html", data)
+
+
+def append(viewer: Viewer, form: ItemButtonFields) -> Answer:
+    op = {"op": "append", "heading": form.heading, "line": form.line}
+    return _apply(viewer, form, op)
+
+
+def add_section(viewer: Viewer, form: ItemButtonFields) -> Answer:
+    lines = [line for line in form.line.splitlines() if line.strip()]
+    op = {"op": "add_heading", "heading": form.heading, "lines": lines}
+    return _apply(viewer, form, op)
+
+
+def change(viewer: Viewer, form: ItemButtonFields) -> Answer:
+    op = {"op": "replace", "heading": form.heading, "match": form.match, "line": form.line}
+    return _apply(viewer, form, op)
+
+
+def remove(viewer: Viewer, form: ItemButtonFields) -> Answer:
+    op = {"op": "remove", "heading": form.heading, "match": form.match}
+    return _apply(viewer, form, op)
+
+
+def _apply(viewer: Viewer, form: ItemButtonFields, op: dict[str, Any]) -> Answer:
+    edit = viewer.notes.apply(form.note, op, form.expected)
+    return answer_of(edit, note_path(edit.note))
+
+
+CONFLICT = 409
+
+
+class EditFields(msgspec.Struct):
+    """The fields of `/edit/PATH`."""
+
+    note: str
+    base: str = ""
+    """the revision that an open tab shows: it asks whether the note is another one by now"""
+
+
+class SaveFields(msgspec.Struct):
+    """The form of the button Save."""
+
+    note: str
+    text: str
+    base: str
+    """the bytes that the form showed, as base64: browsers change line ends in any field"""
+    revision: str
+    """their SHA-256; empty for a new note"""
+
+
+def show_editor(viewer: Viewer, query: EditFields) -> PageView:
+    note = viewer.notes.read(query.note)
+    reason = viewer.notes.why_not_editable(note.raw)
+    if reason:
+        return PageView("not_editable.html", _title(note.note), _frame(note, reason))
+    data = _form(note.note, note.raw, form_text(note.raw))
+    data["disk_change"] = _disk_change(viewer, note, query.base)
+    return PageView("edit.html", _title(note.note), data)
+
+
+def save(viewer: Viewer, form: SaveFields) -> Answer:
+    path = viewer.notes.path(form.note)
+    base = _base(form)
+    text = bytes_of(form.text, base)
+    try:
+        edit = viewer.notes.save(path, text, base)
+    except SaveConflict as conflict:
+        return _conflict(path, form, conflict)
+    except NoteGone as error:
+        return _gone(path, form, error)
+    to = note_path(path, saved="edit")
+    # Fault: "saved" after nothing was typed looks as if something had been changed.
+    if text == base:
+        return Redirect(note_path(path, saved="unchanged"))
+    if edit.from_disk and edit.audit_id:
+        viewer.shared.keep_from_disk(edit.audit_id, edit.from_disk)
+    return answer_of(edit, to)
+
+
+def _base(form: SaveFields) -> bytes:
+    """Returns the bytes that the form showed. Raises UsageError when they are damaged."""
+    try:
+        base = base64.b64decode(form.base, validate=True)
+    except (binascii.Error, ValueError):
+        base = None
+    # Fault: with another base, the merge would take lines of others for deleted ones.
+    if base is None or ((base or form.revision) and _revision(base) != form.revision):
+        raise UsageError("the form lacks the text that it showed", hint=OPEN_AGAIN)
+    return base
+
+
+def _conflict(path: str, form: SaveFields, conflict: SaveConflict) -> PageView:
+    """Returns the three texts; the box has what was typed, based on what is on disk now."""
+    data = _form(path, conflict.on_disk, _typed(form))
+    data |= {
+        "message": conflict.message,
+        "hint": conflict.hint,
+        "on_disk": _text(conflict.on_disk),
+        "yours": _text(conflict.yours),
+        "opened": _text(conflict.base),
+        "disk_change": None,
+    }
+    return PageView("edit_conflict.html", _title(path), data, CONFLICT)
+
+
+def _gone(path: str, form: SaveFields, error: NoteGone) -> PageView:
+    """Returns what was typed in a form that saves it as a new note."""
+    data = _form(path, b"", _typed(form))
+    data |= {"message": error.message, "hint": error.hint, "disk_change": None}
+    return PageView("edit_gone.html", _title(path), data, CONFLICT)
+
+
+def _typed(form: SaveFields) -> str:
+    """Returns what was typed, as the box is given it: a browser posts CRLF."""
+    return form_text(form.text.encode("utf-8", "replace"))
+
+
+def _form(path: str, base: bytes, text: str) -> dict[str, Any]:
+    """Returns what the form with the box needs."""
+    return {
+        "note": path,
+        "text": Exact(text),
+        "base": base64.b64encode(base).decode(),
+        "revision": _revision(base) if base else "",
+    }
+
+
+def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.DiffLine] | None:
+    """Returns what changed on disk since an open tab read the note; None for no change."""
+    if base in ("", note.revision):
+        return None
+    try:
+        opened = viewer.notes.version(note.note, base)
+    except (NoteNotFound, UsageError):
+        # Versions that nobody wrote through the program are not stored.
+        return diffs.lines("", note.text)
+    return diffs.lines(opened.text, note.text)
+
+
+def _frame(note: "NoteText", reason: str) -> dict[str, Any]:
+    return {"note": note.note, "reason": reason}
+
+
+def _title(note: str) -> str:
+    return f"Edit {note}"
+
+
+def _revision(raw: bytes) -> str:
+    return sha256(raw).hexdigest()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+MOST_VERSIONS = 200
+
+
+class HistoryFields(msgspec.Struct, rename={"first": "from", "second": "to"}):
+    """The fields of `/history/PATH`."""
+
+    note: str
+    first: str = ""
+    """revision of the older text"""
+    second: str = ""
+
+
+class RestoreVersionFields(msgspec.Struct):
+    """The form of the button Restore."""
+
+    note: str
+    revision: str
+    expected: str = ""
+    sure: str = ""
+
+
+def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
+    versions = viewer.notes.history(query.note)
+    note = viewer.notes.path(query.note)
+    first, second = query.first, query.second
+    # Without a choice, the last change is shown.
+    if not (first or second) and len(versions) > 1:
+        first, second = versions[1].revision, versions[0].revision
+    data: dict[str, Any] = {
+        "note": note,
+        "versions": versions[:MOST_VERSIONS],
+        "total": len(versions),
+        "first": first,
+        "second": second,
+        "diff": _diff(viewer, note, first, second),
+    }
+    return PageView("history.html", f"History of {note}", data)
+
+
+def _diff(viewer: Viewer, note: str, first: str, second: str) -> list[diffs.DiffLine] | None:
+    if not (first and second):
+        return None
+    older = viewer.notes.version(note, first)
+    newer = viewer.notes.version(note, second)
+    return diffs.lines(older.text, newer.text)
+
+
+def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
+    note = viewer.notes.path(form.note)
+    # Fault: a version that was chosen by mistake would replace the note at once.
+    if form.sure == "yes":
+        edit = viewer.notes.restore(note, form.revision, expected=form.expected or None)
+        return answer_of(edit, note_path(note))
+    plan = viewer.notes.restore(note, form.revision, dry_run=True)
+    version = viewer.notes.version(note, form.revision)
+    data = {
+        "note": note,
+        "revision": version.revision,
+        "expected": plan.before or "",
+        "diff": _diff(viewer, note, plan.before or "", version.revision),
+    }
+    return PageView("restore.html", f"Restore {note}", data)
+
+
+PART = 200
+"""Notes in one part of the list"""
+
+
+class NotesFields(msgspec.Struct):
+    """The fields of `/notes`."""
+
+    scope: str = ""
+    kind: str = ""
+    part: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
+
+
+class NoteGroup(NamedTuple):
+    """The notes of one kind in one scope."""
+
+    scope: str
+    kind: str
+    notes: "list[NoteInfo]"
+
+
+def show_notes(viewer: Viewer, query: NotesFields) -> PageView:
+    notes = [note for note in viewer.notes.all() if _is_wanted(note, query)]
+    notes.sort(key=lambda note: (note.scope, note.kind, note.note))
+    start = (query.part - 1) * PART
+    last = max(1, -(-len(notes) // PART))
+    data = {
+        "query": query,
+        "total": len(notes),
+        "groups": _groups(notes[start : start + PART]),
+        "previous": _part_path(query, query.part - 1, last),
+        "next": _part_path(query, query.part + 1, last),
+    }
+    return PageView("notes.html", "Notes", data)
+
+
+def _is_wanted(note: "NoteInfo", query: NotesFields) -> bool:
+    return query.scope in ("", note.scope) and query.kind in ("", note.kind)
+
+
+def _groups(notes: "list[NoteInfo]") -> list[NoteGroup]:
+    grouped = groupby(notes, lambda note: (note.scope, note.kind))
+    return [NoteGroup(scope, kind, list(group)) for (scope, kind), group in grouped]
+
+
+def _part_path(query: NotesFields, number: int, last: int) -> str:
+    """Returns the path of another part of the list; empty when there is none."""
+    if not 1 <= number <= last:
+        return ""
+    return page_path("/notes", scope=query.scope, kind=query.kind, part=number)

@@ -1,0 +1,373 @@
+"""Log and nights: who changed what, when and why, what each night learned, and undo of both."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from vault_memory.addons.page.forms import OPEN_AGAIN
+from vault_memory.addons.page.page_answers import Answer, NotHere, PageView
+from vault_memory.addons.page.viewer import StoredNight, Viewer, as_html
+from vault_memory.addons.page.viewers.record_viewer import (
+    WHO,
+    ChangedLines,
+    RecordRow,
+    night_of,
+    read_diff,
+    row_of,
+)
+from vault_memory.addons.page.views.outcome import answer_of, own_path
+from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.rules.edits.audit_record import Record
+
+if TYPE_CHECKING:
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.rules.edits.audit_record import Record
+
+
+WEEKS = 26
+
+
+class Week(NamedTuple):
+    """A row of the table of weeks."""
+
+    name: str
+    """`2026-W07`"""
+    notes: int
+    facts: int
+
+
+def weeks(
+    notes: Iterable[date], facts: Iterable[date], last: date, count: int = WEEKS
+) -> list[Week]:
+    """Return the weeks up to that of `last`, with those in which nothing happened."""
+    note_counts = Counter(map(_week_name, notes))
+    fact_counts = Counter(map(_week_name, facts))
+    rows: list[Week] = []
+    for ago in reversed(range(count)):
+        name = _week_name(last - timedelta(weeks=ago))
+        rows.append(Week(name, note_counts[name], fact_counts[name]))
+    return rows
+
+
+def _week_name(day: date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"
+
+
+PART = 50
+"""Records in one part of the log"""
+
+
+class LogFields(msgspec.Struct):
+    """The fields of `/log`."""
+
+    note: str = ""
+    """its path, or its name without folders"""
+    source: str = ""
+    before: str = ""
+    """the id of the last record of the part before"""
+    id: str = ""
+    """one record, with all of its diff"""
+
+
+class UndoFields(msgspec.Struct):
+    """The form of an Undo button."""
+
+    id: str
+    to: str = "/log"
+
+
+class LogPart(NamedTuple):
+    """One part of the log, newest first."""
+
+    rows: list[RecordRow]
+    older: str = ""
+    """the id with which the next part begins; empty after the last record"""
+
+
+def show_log(viewer: Viewer, query: LogFields) -> PageView:
+    if query.id:
+        return _show_one(viewer, query.id)
+    data = {"query": query, "sources": WHO, "part": _part(viewer, query)}
+    title = f"Log of {query.note}" if query.note else "Log"
+    return PageView("log.html", title, data)
+
+
+def undo(viewer: Viewer, form: UndoFields) -> Answer:
+    own_path(form.to)
+    edit = viewer.records.undo(form.id)
+    return answer_of(edit, form.to)
+
+
+def _show_one(viewer: Viewer, record_id: str) -> PageView:
+    row = viewer.records.row(record_id)
+    return PageView("record.html", row.summary, {"record": row})
+
+
+def _part(viewer: Viewer, query: LogFields) -> LogPart:
+    rows: list[RecordRow] = []
+    for record, undone_by in _matches(viewer, query):
+        if len(rows) == PART:
+            return LogPart(rows, rows[-1].id)
+        rows.append(row_of(record, undone_by))
+    return LogPart(rows)
+
+
+def _matches(viewer: Viewer, query: LogFields) -> "Iterator[tuple[Record, str]]":
+    """Yield the records of a part and all older ones, with the ids of those that undid them."""
+    is_older = not query.before
+    # A record of this part may be undone by a newer one.
+    for record, undone_by in viewer.records.with_undoing():
+        if is_older and _is_wanted(record, query):
+            yield record, undone_by
+        is_older = is_older or record.id == query.before
+
+
+def _is_wanted(record: "Record", query: LogFields) -> bool:
+    if query.source and record.source != query.source:
+        return False
+    if not query.note:
+        return True
+    file_name = record.note.rpartition("/")[2]
+    return query.note in (record.note, file_name, file_name.rpartition(".")[0])
+
+
+MOST_RECORDS = 200
+"""Records that one press undoes"""
+GONE = "it is undone already, or it changed nothing"
+NOTHING_LEFT = "nothing of it is left in the note"
+
+
+class NightUndoFields(msgspec.Struct):
+    """The form of *Undo this night*."""
+
+    night: str
+    sure: str = ""
+    """empty: only show what would be undone"""
+    id: tuple[str, ...] = ()
+    """the records that were shown"""
+
+
+class NightStep(NamedTuple):
+    """A record of the night, and what its undo does."""
+
+    record: RecordRow
+    diff: ChangedLines = ChangedLines()
+    undo_id: str = ""
+    """the record of the undo; empty when nothing was written"""
+    reason: str = ""
+    """why it is not undone; empty if it is"""
+
+
+def undo_night(viewer: Viewer, form: NightUndoFields) -> PageView:
+    rows = _rows(viewer, form.night)
+    if not form.sure:
+        return _preview(viewer, form.night, rows)
+    record_ids = set(form.id)
+    if not record_ids:
+        raise UsageError("the form names no record", hint=OPEN_AGAIN)
+    steps = [_undo(viewer, row, dry_run=False) for row in rows if row.id in record_ids]
+    data = {
+        "night": form.night,
+        "undone": [step for step in steps if not step.reason],
+        "remaining": [step for step in steps if step.reason],
+    }
+    return PageView("night_undone.html", f"The night of {form.night}: undone", data)
+
+
+def _rows(viewer: Viewer, night: str) -> list[RecordRow]:
+    """Return the records of a night, newest first."""
+    return [
+        row_of(record, undone_by)
+        for record, undone_by in viewer.records.with_undoing()
+        if night and night_of(record) == night
+    ]
+
+
+def _preview(viewer: Viewer, night: str, rows: list[RecordRow]) -> PageView:
+    changes = [row for row in rows if row.can_undo]
+    steps = [_undo(viewer, row, dry_run=True) for row in changes[:MOST_RECORDS]]
+    data = {"night": night, "steps": steps, "more": max(0, len(changes) - MOST_RECORDS)}
+    return PageView("undo_night.html", f"Undo the night of {night}?", data)
+
+
+def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
+    # Fault: the form may be sent twice. The second undo would bring everything back.
+    if not row.can_undo:
+        return NightStep(row, reason=GONE)
+    try:
+        edit = viewer.records.undo(row.id, dry_run=dry_run)
+    except VaultMemoryError as error:
+        return NightStep(row, reason=viewer.records.reason(error))
+    reason = _why_not(edit)
+    return NightStep(row, read_diff(edit.diff), edit.audit_id or "", reason)
+
+
+def _why_not(edit: "Edit") -> str:
+    """Return why an undo changed nothing; empty if it changed the note."""
+    if edit.pending:
+        pending = edit.pending[0]
+        return f"it waits: {pending.explanation or pending.reason}"
+    if edit.changed:
+        return ""
+    if edit.proposed:
+        return "it is proposed in the inbox"
+    return NOTHING_LEFT
+
+
+MOST_NIGHTS = 100
+"""Nights in the table, the newest ones"""
+ADDING_OPS = frozenset({"append", "add_heading", "replace"})
+
+
+# --- Learned counts ---
+
+
+@dataclass(slots=True)
+class NightCounts:
+    """What one night wrote."""
+
+    lines: int = 0
+    """in notes that are not lists of facts"""
+    facts: int = 0
+    records: int = 0
+    undone: int = 0
+    """how many of its records are undone now"""
+
+
+@dataclass(slots=True)
+class LearnedCounts:
+    """What the nights wrote, and when notes and facts were written by anybody."""
+
+    nights: dict[str, NightCounts] = field(default_factory=dict)
+    """by the date of the night"""
+    note_days: set[tuple[date, str]] = field(default_factory=set)
+    """the days on which a note was written"""
+    fact_days: list[date] = field(default_factory=list)
+    """a day for each fact"""
+
+
+def count_learned(
+    records: Iterable[tuple[Record, str]], kind_of: Callable[[str], str]
+) -> LearnedCounts:
+    """Count records, each with the id of the record that undid it.
+
+    `kind_of` returns the kind of a note.
+    """
+    counts = LearnedCounts()
+    for record, undone_by in records:
+        if record.before == record.after:
+            continue
+        is_facts = kind_of(record.note) == "facts"
+        lines = _added(record)
+        _count_day(counts, record, is_facts, lines)
+        night = night_of(record)
+        if night:
+            night_counts = counts.nights.setdefault(night, NightCounts())
+            night_counts.records += 1
+            night_counts.undone += bool(undone_by)
+            night_counts.facts += lines if is_facts else 0
+            night_counts.lines += 0 if is_facts else lines
+    return counts
+
+
+def _added(record: Record) -> int:
+    ops = [applied for applied in record.applied if applied.outcome == "applied"]
+    return sum(1 for applied in ops if applied.op.get("op") in ADDING_OPS)
+
+
+def _count_day(counts: LearnedCounts, record: Record, is_facts: bool, lines: int) -> None:
+    try:
+        day = datetime.fromisoformat(record.ts).astimezone().date()
+    except (ValueError, OverflowError):
+        # A person may edit the audit, and a sync program may cut it.
+        return
+    if is_facts:
+        counts.fact_days += [day] * lines
+    else:
+        counts.note_days.add((day, record.note))
+
+
+# --- Nights view ---
+
+
+class NightsFields(msgspec.Struct):
+    """The fields of `/nights`: none."""
+
+
+class NightFields(msgspec.Struct):
+    """The fields of `/nights/DATE`."""
+
+    night: str
+
+
+class NightRow(NamedTuple):
+    """A night in the table."""
+
+    night: str
+    scopes: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    learned: NightCounts
+
+
+def show_nights(viewer: Viewer, query: NightsFields) -> PageView:
+    reports = viewer.nights.reports()
+    learned = _learned(viewer)
+    next_begins = viewer.nights.next_begins()
+    rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
+    data = {
+        "next_begins": next_begins.isoformat() if next_begins else "",
+        "is_late": _is_late(reports, next_begins),
+        "rows": rows,
+        "unfinished": [row for row in rows if row.unfinished],
+        "left_out": len(reports) - len(rows),
+        "weeks": _weeks(learned),
+    }
+    return PageView("nights.html", "Nights", data)
+
+
+def show_night(viewer: Viewer, query: NightFields) -> PageView:
+    reports = viewer.nights.reports()
+    nights = [report.night for report in reports]
+    if query.night not in nights:
+        raise NotHere("there is no report of such a night", hint="see all nights")
+    index = nights.index(query.night)
+    report = reports[index]
+    row = _row(report, _learned(viewer))
+    data = {
+        "row": row,
+        "html": as_html(report.text),
+        "can_undo": row.learned.records > row.learned.undone,
+        "older": nights[index + 1] if index + 1 < len(nights) else "",
+        "newer": nights[index - 1] if index else "",
+    }
+    return PageView("night.html", f"The night of {report.night}", data)
+
+
+def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:
+    """Return whether a night has begun since the last one that has a report."""
+    if next_begins is None or not reports:
+        return False
+    last_begun = next_begins.date() - timedelta(days=1)
+    return reports[0].night < last_begun.isoformat()
+
+
+def _row(report: StoredNight, learned: LearnedCounts) -> NightRow:
+    counts = learned.nights.get(report.night, NightCounts())
+    return NightRow(report.night, report.scopes, report.unfinished, counts)
+
+
+def _weeks(learned: LearnedCounts) -> list[Week]:
+    """Return the last weeks, the newest at the end."""
+    note_days = [day for day, _ in learned.note_days]
+    today = datetime.now().astimezone().date()
+    return weeks(note_days, learned.fact_days, today)
+
+
+def _learned(viewer: Viewer) -> LearnedCounts:
+    records = viewer.records.with_undoing()
+    return count_learned(records, viewer.records.kind)
