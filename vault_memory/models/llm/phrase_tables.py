@@ -70,10 +70,10 @@ class Phrases:
         self._spaced = bool(table.get("spaces", True))
         self._pronouns = "|".join(map(re.escape, table["pronouns"]))
         self._filler = re.compile(
-            rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+" if table["fillers"] else r"(?!)", _I
+            rf"\A(?:{self._any(table['fillers'])}[\s,，:：]*)+" if table["fillers"] else r"(?!)", _I
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
-        self._warning = re.compile(rf"{self._any(table['warnings'])}\s?[,，:：;–—-]\s?", _I)
+        self._warning = re.compile(rf"\A{self._any(table['warnings'])}\s?[,，:：;–—-]\s?", _I)
         self._table = table
         self._kinds = [
             _Kind(
@@ -145,11 +145,10 @@ class Phrases:
         return self._request_in(self._without_filler(sentence)) or ""
 
     def _without_filler(self, sentence: str) -> str:
-        filler = self._filler.match(sentence)
-        statement = sentence[filler.end() :] if filler else sentence
+        # "Zur Erinnerung:" says nothing of what follows, and asks to keep it.
+        statement = sentence if self._request.match(sentence) else self._filler.sub("", sentence)
         # "No aspirin please: I am allergic to it" says first what follows from it.
-        warning = self._warning.match(statement)
-        return statement[warning.end() :] if warning else statement
+        return self._warning.sub("", statement)
 
     def _request_in(self, statement: str) -> str | None:
         """Return the text of a request; None for another sentence, and empty for a short text."""
