@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.effort import cases
+from tests.effort import SAMPLED_PART, cases, in_sample
 from tests.unchanged_addons import Unchanged, unchanged_addons
 
 if sys.platform != "win32":
@@ -61,6 +61,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="all",
         help="changed: of an add-on that has not changed, as git tells, only the smoke tests",
     )
+    parser.addoption(
+        "--sampled",
+        choices=("all", "part"),
+        default="all",
+        help=f"part: one of {SAMPLED_PART} costly tests, chosen by the moving seed",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,6 +95,8 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     seeds = f"moving seeds: --seeds-from {config.option.seeds_from} takes the same again"
+    if config.option.sampled == "part":
+        seeds += f", with one of {SAMPLED_PART} costly tests; `EFFORT=full make test` runs all"
     unchanged = config.stash[UNCHANGED]
     return [seeds, str(unchanged)] if unchanged else [seeds]
 
@@ -112,6 +120,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item
             for item in items
             if item.get_closest_marker("smoke") or not unchanged.covers(item.path, PROJECT)
+        ]
+    if config.option.sampled == "part":
+        seed = config.option.seeds_from
+        items[:] = [
+            item
+            for item in items
+            if not item.get_closest_marker("sampled") or in_sample(item.nodeid, seed)
         ]
 
 

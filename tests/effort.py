@@ -1,10 +1,12 @@
 """How many cases a run tries: all of them with ``EFFORT=full``, as CI does, and a part of them otherwise.
 
 A short run tries a twelfth of the generated cases, and skips a few repetitions and a few costly notes. Both
-runs try every other pinned case.
+runs try every other pinned case. Of the tests that are marked as `sampled`, ``make test`` tries
+a fifth, another one each time.
 """
 
 import os
+import random
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -19,6 +21,7 @@ PART = 12
 COSTLY_PART = 30
 SMALL_PART = 60
 PLACES_PART = 4
+SAMPLED_PART = 5
 
 
 def cases(full: int) -> int:
@@ -41,6 +44,11 @@ def few(full: int) -> int:
 def some(places: Sequence[T]) -> Sequence[T]:
     """All places at which something can happen, or every fourth of them in a short run."""
     return places if FULL else places[::PLACES_PART]
+
+
+def in_sample(test: str, seed: int) -> bool:
+    """Return whether a run with this seed tries a costly test; every fifth is tried."""
+    return random.Random(f"{seed} {test}").randrange(SAMPLED_PART) == 0
 
 
 only_full = pytest.mark.skipif(not FULL, reason="EFFORT=full tries it, as CI does")

@@ -75,6 +75,7 @@ def test_an_order_that_is_told_as_a_statement_waits_in_the_inbox(
     assert all("no recorded turn of its owner" in item.why for item in waiting)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("door", [remember, remember_over_mcp])
 @pytest.mark.parametrize(
     ("turn", "text"),
@@ -232,6 +233,7 @@ DOUBTFUL = (
 """Turns, what a tool makes of them, and the outcome"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("door", [remember, remember_over_mcp])
 @pytest.mark.parametrize(("turn", "text", "outcome"), DOUBTFUL)
 def test_a_tool_writes_nothing_that_its_owner_only_supposes(

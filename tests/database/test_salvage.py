@@ -62,6 +62,7 @@ def test_rows_that_exist_only_in_the_wal_are_read(tmp_path: Path) -> None:
     assert blobs == content[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_each_damaged_page_costs_only_the_rows_on_it(tmp_path: Path, pattern: bytes) -> None:
     rows, blobs = filled(tmp_path / "a.sqlite")

@@ -98,6 +98,7 @@ def test_the_images_have_the_versions_that_are_tested() -> None:
     assert major == [services()["database"]["image"].rpartition(":")[2]]
 
 
+@pytest.mark.sampled
 def test_two_hosts_behind_the_proxy_share_a_vault(tmp_path: Path) -> None:
     reason = servers.missing() or s3_stores.missing("s3-seaweed")
     if reason or not shutil.which("nginx"):

@@ -210,6 +210,7 @@ def terminal(folder: Path, path: str) -> Iterator[Terminal]:
                 process.wait()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_every_command_on_a_page_does_what_the_page_says(
     page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
@@ -264,6 +265,7 @@ def test_no_port_is_used_by_the_commands_of_two_pages() -> None:
     assert not {port: names for port, names in pages.items() if len(names) > 1}
 
 
+@pytest.mark.sampled
 def test_the_generated_pages_are_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, "docs/generate.py", "--check"],

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.models.scripted import ScriptedModel, fails, says
 from tests.scenarios.outside import Outside
 from tests.scenarios.outside import outside as outside
@@ -41,6 +43,7 @@ def known(model: ScriptedModel) -> str:
     return asked(model).partition('kind="recalled"')[0]
 
 
+@pytest.mark.sampled
 def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_corrections(
     outside: Outside,
 ) -> None:
@@ -87,6 +90,7 @@ def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_correct
         assert "Lisbon" not in asked(model)
 
 
+@pytest.mark.sampled
 def test_a_server_error_or_an_incomplete_command_does_not_end_the_bot(outside: Outside) -> None:
     with ScriptedModel(fails(500, "overloaded"), says("Here I am.")) as model:
         shown = talk(outside, model, "Are you there?", "/correct Faro", "Hello?")

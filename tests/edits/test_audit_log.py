@@ -23,6 +23,7 @@ def line(number: int) -> bytes:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("most_bytes", [500, 32 << 20])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_audit_log_follows_any_change_of_its_files(

@@ -457,6 +457,7 @@ Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hour
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D70", "D71")
 def test_after_random_kills_each_copy_is_merged_once_before_it_is_removed(beside: Beside):
     dice, desk = random.Random(7), beside.desk

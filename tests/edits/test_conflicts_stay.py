@@ -260,6 +260,7 @@ def triples(desk: Desk, seeds: range) -> dict[str, int]:
     return outcomes
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize(
     ("first", "end"),

@@ -88,6 +88,7 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A1", "A2", "A4", "A5", "A7")
 def test_no_line_of_the_person_or_the_bot_is_lost(tmp_path: Path) -> None:
     contend(tmp_path / "vault", 120, 120, seed=1)

@@ -121,6 +121,7 @@ def test_a_late_save_is_merged_although_another_device_holds_the_lease(
     assert "matcha" in laptop.text()
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A27")
 def test_of_many_concurrent_requests_one_gets_the_lease(laptop: Desk, tmp_path: Path) -> None:
     ask = """

@@ -229,6 +229,7 @@ DYING = """
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("B33")
 @pytest.mark.parametrize("step", ["recorded", "shown"])
 @pytest.mark.parametrize("when", ["before", "after"])

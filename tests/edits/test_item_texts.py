@@ -36,6 +36,7 @@ def replace(desk: Desk, match: str, line: str, **asked):
     return desk.do({"op": "replace", "heading": "Tea", "match": match, "line": line}, **asked)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("source", ["cli", "tool", "nightly"])
 @pytest.mark.parametrize("listed", LISTS)
 @pytest.mark.parametrize("line", TEXTS)

@@ -23,6 +23,7 @@ def kill(folder: Path, kills: int, seed: int) -> None:
     print(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("B33", "B37", "B38", "B48")
 def test_twenty_kills_leave_each_note_old_or_new_and_each_op_recorded_once(tmp_path: Path) -> None:
     kill(tmp_path, 20, seed=1)

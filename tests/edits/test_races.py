@@ -272,6 +272,7 @@ MANY = """
 """
 
 
+@pytest.mark.sampled
 def test_concurrent_processes_lose_no_line_and_no_record_of_a_note(desk: Desk):
     program = [sys.executable, "-c", textwrap.dedent(MANY), str(desk.vault), str(desk.state)]
     running = [subprocess.Popen([*program, who]) for who in ("ann", "bob", "cyd")]

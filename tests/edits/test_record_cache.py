@@ -137,6 +137,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_cache.time, "time_ns", lambda: clock() + 10**11)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("most_bytes", [700, 32 << 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_cached_records_are_those_of_the_files(

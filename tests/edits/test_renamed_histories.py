@@ -375,6 +375,7 @@ def live(seed: int, renamed: World, plain: World) -> list[str]:
     return story
 
 
+@pytest.mark.sampled
 def test_a_history_with_renames_has_the_log_and_the_owners_of_one_without(
     worlds: Callable[[], tuple[World, World]],
 ):

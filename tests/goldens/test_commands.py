@@ -21,6 +21,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", GOLDENS)
 def test_each_command_matches_its_golden_output(name: str, folder: Path) -> None:
     check(name, GOLDENS[name](folder))

@@ -8,6 +8,7 @@ from tests.goldens.dumps import KINDS, LIVES, WORLDS, Kind, check, dump, readabl
 STORED = [(kind, number) for kind in KINDS for number in kind.readable]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_sample_of_simulated_histories_matches_the_goldens(kind: Kind) -> None:
     check(kind, kind.default)

@@ -20,6 +20,7 @@ def stored(name: str) -> list[str]:
     return captures
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", GOLDENS)
 def test_a_screen_matches_its_golden_capture(name: str, tmp_path: Path) -> None:
     check(name, GOLDENS[name](tmp_path))

@@ -144,6 +144,7 @@ def test_an_endless_body_with_a_token_is_refused_in_time(
     assert rest(connection).startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.sampled
 def test_a_client_that_does_not_read_its_answers_does_not_keep_its_slot(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
@@ -166,6 +167,7 @@ def test_a_client_that_does_not_read_its_answers_does_not_keep_its_slot(
     until(is_cut)
 
 
+@pytest.mark.sampled
 def test_a_thousand_idle_connections_lock_no_client_out(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers]
 ):
@@ -321,6 +323,7 @@ def test_garbage_does_not_fill_the_log(
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) <= 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("files", [48, 64, 256])
 def test_with_few_descriptors_strangers_neither_block_clients_nor_fill_the_log(
     outside: Outside, strangers: Callable[[str], Strangers], files: int

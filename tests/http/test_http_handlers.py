@@ -222,6 +222,7 @@ def test_an_unreachable_vault_is_reported_without_its_path(memory: VaultMemory, 
     assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.sampled
 def test_twenty_concurrent_requests_are_all_answered_and_nothing_is_lost(
     memory: VaultMemory, serve: Serve
 ):

@@ -91,6 +91,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
     ask()
 
 
+@pytest.mark.sampled
 @every(("name", "mode"), KINDS)
 def test_any_request_gets_an_answer_described_by_the_document(
     operations: dict[str, Any], name: str, mode: GenerationMode

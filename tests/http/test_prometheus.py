@@ -153,6 +153,7 @@ def test_metrics_name_no_person_channel_or_note(watched: Served):
     assert str(watched.memory.root) not in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "said",
     [

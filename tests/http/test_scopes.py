@@ -181,6 +181,7 @@ def tree(root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled
 @every("name", ROUTES)
 @every("stranger", STRANGERS, ids=lambda token: CALLERS[token].user)
 def test_no_person_can_read_or_change_anything_of_another(
@@ -206,6 +207,7 @@ def test_no_person_can_read_or_change_anything_of_another(
     assert {note: after.get(note) for note in before} == before
 
 
+@pytest.mark.sampled
 @every("name", sorted(set(ROUTES) - CHANGING))
 def test_a_person_can_read_their_own_data(server: Served, name: str):
     answers = every_answer(server.client(MIRA), name)

@@ -49,6 +49,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         yield host
 
 
+@pytest.mark.sampled
 @every("name", ROUTES)
 def test_a_person_of_the_same_name_in_another_vault_reads_and_changes_nothing(
     host: Host, name: str
@@ -67,6 +68,7 @@ def test_a_person_of_the_same_name_in_another_vault_reads_and_changes_nothing(
     assert tree(root) == before
 
 
+@pytest.mark.sampled
 @every("name", sorted(set(ROUTES) - CHANGING))
 def test_its_owner_reads_it(host: Host, name: str) -> None:
     answers = every_answer(host.client(HERS_TOKEN), name)

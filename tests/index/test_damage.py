@@ -58,6 +58,7 @@ def test_a_search_that_meets_a_damaged_index_rebuilds_it(memory):
     assert memory.search("spare key", scopes=["user:mira"]).hits
 
 
+@pytest.mark.sampled
 def test_an_open_reader_notices_an_index_rebuilt_under_a_reused_number(memory, sample_vault):
     with closing(memory.fork()) as other:
         assert other.search("barometer", scopes=["user:mira"]).hits

@@ -64,6 +64,7 @@ def contents_of_new_index(raw: bytes) -> list[tuple[object, ...]]:
         index.close()
 
 
+@pytest.mark.sampled
 @settings(max_examples=25)
 @given(changes)
 @example([(0.0, 0, ["- knows: Ann"]), (1.0, 0, ["- knows: Ann"]), (0.0, 1, [])])
@@ -106,6 +107,7 @@ def test_only_changed_chunks_are_written() -> None:
     index.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 def test_failed_writes_and_writes_of_other_processes_invalidate_the_cache(
     tmp_path, seed: int

@@ -53,6 +53,7 @@ def text_of(draw: Random) -> str:
     return "\n".join(["## Things", *lines])
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_an_index_written_in_slices_equals_one_built_afresh(seed: int) -> None:

@@ -23,6 +23,7 @@ edits = st.lists(
 )
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(edits)
 @example([("write", 0, 5, 0), ("scan", 0, 0, 0), ("same size", 0, 0, 0)])
@@ -52,6 +53,7 @@ def killed_scan(root: Path, database: Path, steps: int) -> None:
     os.waitpid(child, 0)
 
 
+@pytest.mark.sampled
 @settings(max_examples=40)
 @given(edits, st.integers(1, 400))
 def test_kills_during_a_scan_do_not_change_the_result(history, steps):
@@ -90,6 +92,7 @@ def leave_lines_as_they_were(monkeypatch):
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("break_it", [forget_to_remove_text, leave_lines_as_they_were])
 def test_the_law_of_files_detects_broken_code(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)

@@ -136,6 +136,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.sampled
 @settings(max_examples=12)
 @given(steps)
 def test_an_index_updated_step_by_step_equals_a_rebuilt_one(tmp_path_factory, steps):

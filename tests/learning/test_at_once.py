@@ -292,6 +292,7 @@ def test_a_short_form_ends_no_rule(bedroom: Bedroom) -> None:
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "text",
     [

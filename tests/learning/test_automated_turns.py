@@ -35,6 +35,7 @@ def sign_id(sign: dict[str, str]) -> str:
     return " ".join(filter(None, next(iter(sign.items()))))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sign", SIGNS, ids=sign_id)
 def test_a_statement_of_a_job_does_not_end_a_fact_the_person_stated(bedroom, sign):
     bedroom.say("I moved to Bergen.")

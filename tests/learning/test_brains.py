@@ -60,6 +60,7 @@ MOODS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mood", MOODS)
 def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(bedroom, mood):
     script, rung, reason = MOODS[mood]

@@ -214,6 +214,7 @@ def stored(vault: Path) -> str:
     return plain("\n".join(texts))
 
 
+@pytest.mark.sampled
 def test_each_claim_of_a_model_ends_somewhere(day: Day) -> None:
     lost = [claim.row for claim in day.claims if not day.has_ended(claim)]
     assert lost == []

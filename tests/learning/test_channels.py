@@ -71,6 +71,7 @@ def test_a_channels_decisions_and_tasks_are_found_without_a_model(bedroom, langu
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "task"),
     [
@@ -193,6 +194,7 @@ ALLERGIES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", ALLERGIES)
 def test_no_summary_and_no_question_of_a_channel_names_an_allergy(bedroom, language):
     text, object_ = ALLERGIES[language]

@@ -1,5 +1,7 @@
 """What one only supposes, or says against oneself, is written after one session by nobody."""
 
+import pytest
+
 from tests.every import every
 from tests.in_memory import folder_in_memory
 from tests.learning.test_fixed_turns import says_yes
@@ -29,10 +31,12 @@ def written_by(**model: str) -> list[str]:
     return [line.text for lines in found.values() for line in lines]
 
 
+@pytest.mark.sampled
 def test_phrases_write_no_doubt():
     assert written_by() == []
 
 
+@pytest.mark.sampled
 def test_a_model_that_keeps_everything_writes_no_doubt():
     with ScriptedModel(says_yes) as model:
         lines = written_by(

@@ -87,6 +87,7 @@ def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(bedro
         assert bedroom.text(NOTE).count("mackerel") == bedroom.text(NOTE).count("cherries") == 1
 
 
+@pytest.mark.sampled
 def test_a_conversation_too_long_for_one_prompt_is_learned_completely(bedroom):
     with model(bedroom, says({"memories": [], "facts": []})) as server:
         bedroom.sleep(now="2026-05-25T02:05+01:00")

@@ -69,6 +69,7 @@ def test_jobs_and_the_bot_do_not_make_a_conversation(bedroom):
     assert not bedroom.text(NOTE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("sentence", "words"),
     [
@@ -135,6 +136,7 @@ def test_an_episode_that_a_person_edited_is_left_alone(bedroom):
     assert file.read_text() == edited
 
 
+@pytest.mark.sampled
 def test_a_conversation_that_never_ends_gets_an_episode_every_few_days(bedroom):
     for day in range(11, 26):
         text = f"We decided to paint plank {day} of the boat with the green colour."

@@ -11,6 +11,7 @@ from tests.models.scripted import ScriptedModel, learns, says
 SCOPE = "user:mira"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "repeated",
     [

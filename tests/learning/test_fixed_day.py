@@ -125,6 +125,7 @@ def test_the_day_has_forty_turns_to_remember_and_twenty_others() -> None:
     assert (len(KEPT_TEXTS), len(OTHER_TEXTS)) == (40, 20)
 
 
+@pytest.mark.sampled
 def test_the_rules_alone_remember_two_thirds_of_the_day(bedroom) -> None:
     remembered, must_nots, wrong_days = judge(lines_by_turn(bedroom, learn_the_day(bedroom)))
 
@@ -146,6 +147,7 @@ def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(bedroom
     ] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", MODELS)
 def test_with_a_model_of_any_size_the_day_is_remembered(bedroom, size: str) -> None:
     answers, mode, least = MODELS[size]

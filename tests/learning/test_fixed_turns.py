@@ -42,6 +42,7 @@ def test_the_set_has_forty_turns_of_each_language_and_half_is_not_to_be_kept() -
             assert statement.kind
 
 
+@pytest.mark.sampled
 def test_phrases_alone_keep_the_measured_share_of_statements(by_rules: dict[str, Measured]) -> None:
     kept = sum(counts.kept for counts in by_rules.values())
     statements = sum(counts.statements for counts in by_rules.values())
@@ -92,6 +93,7 @@ def by_a_small_model() -> dict[str, Measured]:
     return counts
 
 
+@pytest.mark.sampled
 def test_a_small_model_that_keeps_everything_keeps_no_more_than_measured(
     by_a_small_model: dict[str, Measured],
 ) -> None:

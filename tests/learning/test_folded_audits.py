@@ -179,6 +179,7 @@ def _stamps(vault: Vault) -> list[tuple[object, ...]]:
     return rows(state, f"SELECT {columns} FROM stamp ORDER BY key")
 
 
+@pytest.mark.sampled
 def test_a_fold_that_is_killed_anywhere_loses_nothing(vault: Vault) -> None:
     editor = vault.memory.edits.editor
     before = vault.meaning()

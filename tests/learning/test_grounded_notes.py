@@ -66,6 +66,7 @@ INVENTED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", INVENTED)
 def test_what_no_note_says_waits_for_the_person(bedroom, kind):
     bedroom.seen.write(
@@ -97,6 +98,7 @@ SAYS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", SAYS)
 def test_what_a_note_says_is_written(bedroom, kind):
     bedroom.seen.write(NOTE, f"## Learned\n\n{SAID}")
@@ -176,6 +178,7 @@ ATTRIBUTES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", ATTRIBUTES)
 def test_an_attribute_stands_in_the_facts_alone(bedroom, language):
     said = ATTRIBUTES[language]

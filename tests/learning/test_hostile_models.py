@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
+import pytest
+
 from tests.effort import FULL
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion
@@ -123,6 +125,7 @@ def memory_of(bedroom: Bedroom) -> list[str]:
     ]
 
 
+@pytest.mark.sampled
 def test_two_hundred_answers_of_a_liar_write_only_what_their_turns_say(bedroom: Bedroom) -> None:
     nights = ANSWERS // 2 if FULL else 10
     before = set(memory_of(bedroom))

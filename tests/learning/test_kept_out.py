@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tests.every import every
 from tests.in_memory import folder_in_memory
 from tests.learning.conftest import Bedroom
@@ -148,11 +150,13 @@ def written(lines: Mapping[str, list[Line]]) -> list[str]:
     return [line.text for found in lines.values() for line in found]
 
 
+@pytest.mark.sampled
 def test_phrases_write_none_of_it() -> None:
     with folder_in_memory() as folder:
         assert written(learned(kept_out(), folder)) == []
 
 
+@pytest.mark.sampled
 def test_a_model_that_keeps_everything_writes_none_of_it() -> None:
     with folder_in_memory() as folder, ScriptedModel(says_yes) as model:
         lines = learned(

@@ -68,6 +68,7 @@ def add_section(line: str) -> dict[str, object]:
     return {"op": "add_heading", "heading": "New", "lines": ["coffee", line]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", [append, replace, add_section])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_op_of_a_tool_writes_a_secret(
@@ -94,6 +95,7 @@ def test_no_op_of_a_tool_writes_an_order_of_silence(memory: VaultMemory, languag
     assert not memory.inbox()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_fact_of_a_tool_states_a_secret(memory: VaultMemory, vault: Path, language: str):
     tea = memory.add_fact("mira", "likes", "tea", scope=ME, source="cli")
@@ -112,6 +114,7 @@ def test_no_fact_of_a_tool_states_a_secret(memory: VaultMemory, vault: Path, lan
     assert in_files(vault, VALUE) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_text_of_the_memory_tool_has_a_secret(memory: VaultMemory, vault: Path, language: str):
     tool = memory.memory_tool(user="mira")
@@ -191,6 +194,7 @@ def test_a_persons_secret_keeps_no_tool_from_its_note(memory: VaultMemory, vault
     assert "the kettle leaks" in note.read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", [*HARMLESS, *STATEMENTS])
 def test_what_only_speaks_of_it_is_no_reason(memory: VaultMemory, text: str):
     edit = memory.apply(USER, [append(text)])

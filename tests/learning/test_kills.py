@@ -63,6 +63,7 @@ def check_what_the_night_did(texts: Mapping[str, str]) -> None:
 
 
 # 60 nights, each killed and done again, take minutes beside other tests.
+@pytest.mark.sampled
 @pytest.mark.timeout(1_200)
 @pytest.mark.scenario("B33", "B37")
 def test_a_night_killed_at_any_step_gives_the_same_result_as_an_undisturbed_one(

@@ -133,6 +133,7 @@ def block_after(root: Path, *turns: str) -> str:
         return block.text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", sorted(SAID))
 def test_the_next_conversation_knows_what_was_plainly_said(tmp_path: Path, language: str) -> None:
     missing = [

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.learning.quiet_vault import quiet_vault
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
 from vault_memory.learning.learned_rules import spoken_rules
@@ -30,6 +32,7 @@ def is_candidate(text: str) -> bool:
     return bool(extraction.memories or requests_in(text) or rules)
 
 
+@pytest.mark.sampled
 def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     turns: dict[str, str] = {}
     with quiet_vault(tmp_path) as memory:

@@ -96,6 +96,7 @@ WRITERS: tuple[Callable[[VaultMemory, str], None], ...] = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize(
     "again",
@@ -240,6 +241,7 @@ def echo(memory: VaultMemory, thing: str, chance: random.Random, now: datetime) 
     memory.add_fact("alice", "owns", f"a {thing}", scope="user:alice", source="tool", now=now)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 def test_nothing_that_a_person_deleted_comes_back(tmp_path: Path, seed: int):
     chance = random.Random(seed)

@@ -92,6 +92,7 @@ def life(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Life]:
         yield life
 
 
+@pytest.mark.sampled
 def test_each_longer_conversation_has_one_episode(life: Life) -> None:
     # Fault: a short talk, or the same talk twice, would crowd the first turn of the next one.
     longer = [session for session, count in life.turns.items() if count >= 3]
@@ -100,6 +101,7 @@ def test_each_longer_conversation_has_one_episode(life: Life) -> None:
     assert len(episodes) == len(longer)
 
 
+@pytest.mark.sampled
 def test_further_nights_and_ends_change_no_episode(life: Life) -> None:
     before = [note.read_text() for note in life.notes()]
     for session in SESSIONS:
@@ -109,6 +111,7 @@ def test_further_nights_and_ends_change_no_episode(life: Life) -> None:
     assert [note.read_text() for note in life.notes()] == before
 
 
+@pytest.mark.sampled
 def test_an_episode_that_a_person_edited_stays_as_it_is(life: Life) -> None:
     edited = {}
     for note in life.notes():

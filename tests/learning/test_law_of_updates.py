@@ -107,6 +107,7 @@ WAYS: tuple[Callable[[VaultMemory, Home, str, datetime], None], ...] = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(costly(10)))
 def test_the_newest_value_is_first_in_facts_context_and_search(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -174,6 +174,7 @@ def lament(memory: VaultMemory, name: str) -> str:
     return str(turn.id)
 
 
+@pytest.mark.sampled
 def test_a_scope_stores_no_word_and_no_turn_of_another(neighbours: Neighbours) -> None:
     vault = Path(neighbours.memory.root)
     every_turn = set().union(*neighbours.turns.values())
@@ -212,6 +213,7 @@ def speaker_of(memory: VaultMemory, note: str, line: int) -> str:
     return f"user:{turn.user}" if turn else ""
 
 
+@pytest.mark.sampled
 def test_no_turn_of_another_scope_is_shown_as_a_source(neighbours: Neighbours) -> None:
     memory = neighbours.memory
     for scope, turns in neighbours.turns.items():
@@ -451,6 +453,7 @@ def night(folder: Path, **settings: str) -> Night:
     return Night(report, stored(vault))
 
 
+@pytest.mark.sampled
 def test_what_the_table_refuses_is_refused_with_and_without_a_model(pair: Pair) -> None:
     refused = {turn for turn, text in pair.said.items() if is_refused(text)}
     assert refused

@@ -60,6 +60,7 @@ STORIES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("home", "story"), STORIES)
 def test_a_story_about_the_past_does_not_move_the_person(
     tmp_path: Path, home: str, story: str
@@ -69,6 +70,7 @@ def test_a_story_about_the_past_does_not_move_the_person(
     assert current_homes(page) == ["Flensburg"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("home", "move"),
     [

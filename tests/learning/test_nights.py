@@ -60,6 +60,7 @@ def test_any_other_text_is_not_a_schedule(text):
     assert Schedule.read(text) is None
 
 
+@pytest.mark.sampled
 def test_each_night_of_366_days_is_done_once_in_thirty_zones():
     schedules = [Schedule(2, 0), Schedule(2, 30), Schedule(0, 0), Schedule(23, 59)]
     for number, name in enumerate(THIRTY):

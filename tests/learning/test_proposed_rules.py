@@ -43,6 +43,7 @@ def inbox(bedroom) -> str:
     return bedroom.text(INBOX)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", sorted(PARAGRAPHS))
 def test_of_several_paragraphs_a_rule_is_proposed_and_not_written(bedroom, language):
     first, rule, word = PARAGRAPHS[language]
@@ -89,6 +90,7 @@ def test_an_approved_home_holds(bedroom):
     assert [fact["object"] for fact in facts if fact["predicate"] == "lives_in"] == ["Oslo"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", ADDRESSES)
 def test_a_rule_with_an_address_or_money_is_proposed(bedroom, rule):
     before = bedroom.text(RULES)

@@ -106,6 +106,7 @@ def repeats_in(turn: FixedTurn, lines: Sequence[Line]) -> int:
     return repeats
 
 
+@pytest.mark.sampled
 def test_after_many_nights_few_lines_say_the_same_again(
     again: list[FixedTurn], lines: dict[str, list[Line]]
 ) -> None:

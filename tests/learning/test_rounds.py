@@ -153,6 +153,7 @@ def test_none_of_two_hundred_turns_is_skipped(tmp_path):
     assert (outcome["gathered"], len(house.listener.asked)) == (200, 3)
 
 
+@pytest.mark.sampled
 def test_thousands_of_short_turns_never_make_an_oversized_prompt(tmp_path):
     house = House(tmp_path, turns_of([("ok", "s", False)] * TURNS))
 

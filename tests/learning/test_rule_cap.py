@@ -2,10 +2,13 @@
 
 from datetime import date, timedelta
 
+import pytest
+
 RULES = "Users/mira/lantern/config/RULES.md"
 FIRST = date(2026, 5, 1)
 
 
+@pytest.mark.sampled
 def test_of_45_rules_by_several_writers_twenty_are_active_and_in_the_prompt(bedroom):
     by_hand = [f"Greet the guest of cabin {number}" for number in range(5)]
     lines = "".join(f"- {rule}\n" for rule in by_hand)

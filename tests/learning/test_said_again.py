@@ -167,6 +167,7 @@ def learned(memory: VaultMemory, text: str, words: str) -> None:
 READERS = (at_stop, by_night)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("delete", DELETIONS)
 @pytest.mark.parametrize(("text", "words"), KINDS)
@@ -189,6 +190,7 @@ def test_later_words_bring_back_what_a_person_deleted(
     assert len(stands(memory, words)) == len(places)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("delete", DELETIONS)
 @pytest.mark.parametrize(("text", "words"), KINDS)
@@ -208,6 +210,7 @@ def test_words_from_before_bring_nothing_back(
     assert stands(memory, words) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("text", "words"), OTHER_LANGUAGES)
 def test_words_are_later_or_not_in_each_language(memory: VaultMemory, text: str, words: str):
     learned(memory, text, words)
@@ -254,6 +257,7 @@ def test_a_second_device_learns_late_and_brings_nothing_back(
         assert stands(phone, words)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("text", "words"), KINDS)
 def test_what_was_forgotten_comes_back_by_later_words_alone(
     memory: VaultMemory, text: str, words: str

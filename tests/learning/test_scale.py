@@ -49,6 +49,7 @@ def folders_of(vault: Path) -> int:
     return 1 + sum(path.is_dir() for path in vault.rglob("*"))
 
 
+@pytest.mark.sampled
 def test_a_night_without_new_turns_walks_the_vault_once(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -64,6 +65,7 @@ def test_a_night_without_new_turns_walks_the_vault_once(
     assert walks < 3, "one walk for all nights, and one to bring the index up to date"
 
 
+@pytest.mark.sampled
 def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -101,6 +101,7 @@ def test_learned_text_is_stored_only_with_its_owner(bedroom, model_requests):
         )
 
 
+@pytest.mark.sampled
 def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, model_requests):
     for mine, other in PAIRS:
         secret, options = secret_of(other), OPTIONS[mine]

@@ -1,5 +1,7 @@
 """A secret is kept nowhere, wherever it stands in its sentence, in six languages and at each door."""
 
+import pytest
+
 from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.policy.secret_signs import MASK, cue_tables, has_sign
@@ -336,6 +338,7 @@ def words_of(language: str) -> list[str]:
     return cues
 
 
+@pytest.mark.sampled
 @every("kind", KINDS)
 @every("language", sorted(ORDERS))
 def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:

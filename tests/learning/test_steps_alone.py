@@ -10,6 +10,7 @@ NOTE = "Users/mira/memories/2026-05-25.md"
 SCOPE = "user:mira"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", sorted(steps.ALONE, key=lambda step: step.__name__))
 def test_a_failing_step_is_named_and_the_others_run(bedroom, monkeypatch, step):
     def fails(cycle: object) -> None:
@@ -52,6 +53,7 @@ def test_a_contradiction_is_settled_the_night_after_its_step_failed(bedroom, mon
     assert [first["conflicts"], second["conflicts"], third["conflicts"]] == [0, 1, 0]
 
 
+@pytest.mark.sampled
 def test_no_question_exceeds_its_room(bedroom):
     page = "Users/mira/lantern/config/FACTS.md"
     facts = "".join(f"- likes: thing {number}\n" for number in range(2_000))

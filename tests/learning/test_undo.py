@@ -50,6 +50,7 @@ def _live(bedroom: Bedroom) -> None:
     bedroom.sleep()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_newest_first", [True, False])
 def test_all_lines_of_a_night_can_be_undone(bedroom: Bedroom, is_newest_first: bool) -> None:
     before = _notes(bedroom)

@@ -348,6 +348,7 @@ def test_the_same_words_are_learned_when_the_person_says_them(language: str) -> 
         assert one.rstrip(".。")[-6:] in heard
 
 
+@pytest.mark.sampled
 @every("name", READERS)
 @every("language", LANGUAGES)
 def test_nothing_is_learned_from_quoted_words(language: str, name: str) -> None:
@@ -363,6 +364,7 @@ def test_nothing_is_learned_from_quoted_words(language: str, name: str) -> None:
     assert learned == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_night_keeps_nothing_of_what_others_wrote(tmp_path: Path, language: str) -> None:
     with quiet_vault(tmp_path) as memory:

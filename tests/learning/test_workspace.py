@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.rules.paths.layout import Layout
@@ -92,6 +94,7 @@ PASSES = 400
 """Of reading the JSON of all turns; about 160 are needed"""
 
 
+@pytest.mark.sampled
 def test_two_thousand_turns_of_one_day_are_gathered_in_few_passes_over_their_file(outside: Outside):
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.learning.unread_turns import gather

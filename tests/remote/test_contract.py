@@ -127,6 +127,7 @@ def test_an_uploaded_note_is_downloaded_byte_for_byte(remote: Remote) -> None:
     assert remote.look("note.md").size == len(raw)
 
 
+@pytest.mark.sampled
 def test_an_empty_note_can_be_stored(remote: Remote) -> None:
     remote.put("empty.md", b"", expected=None)
 
@@ -361,6 +362,7 @@ def test_a_folder_is_deleted_only_when_it_is_empty(
     assert remote.list(deep=deep).entries == ()
 
 
+@pytest.mark.sampled
 def test_a_folder_moves_with_its_contents(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
@@ -382,6 +384,7 @@ def test_a_folder_never_moves_over_another(remote: Remote) -> None:
     assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "z", "z/note.md"]
 
 
+@pytest.mark.sampled
 def test_names_are_listed_as_they_were_given(remote: Remote) -> None:
     for name in NAMES:
         remote.put(name, name.encode(), expected=None)

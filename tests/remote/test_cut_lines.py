@@ -33,6 +33,7 @@ def remote_on(origin: str, *, deadline: float = 20) -> WebDav:
     return WebDav(f"{origin}/vault", deadline=deadline)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("whole", [LISTED, CHUNKED], ids=["by length", "in chunks"])
 def test_a_listing_cut_at_any_byte_is_an_error_and_never_a_shorter_listing(whole: bytes) -> None:
     cut_at = iter(range(len(whole)))

@@ -23,6 +23,7 @@ def count(outside: Outside, *, state: int | None = None) -> int:
     return int(rows(outside.state, "SELECT count(*) FROM note" + where)[0][0])
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C52")
 def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: Outside):
     (outside.vault / "memory").mkdir()
@@ -41,6 +42,7 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C64", "C73")
 def test_thousands_of_files_deleted_and_rewritten_at_once_are_not_removed(outside: Outside):
     notes = [

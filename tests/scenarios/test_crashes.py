@@ -133,6 +133,7 @@ def kill_repeatedly(outside: Outside, times: int, seed: int) -> None:
     assert dump(outside.state) == fresh(outside)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("G117")
 def test_an_indexing_run_killed_at_random_moments_converges(large_vault: Outside):
     kill_repeatedly(large_vault, cases(20), seed=int(time.time()))
@@ -246,6 +247,7 @@ def damaged(outside: Outside, damage: Callable[[Path, random.Random], None], see
     damage(file, random.Random(seed))
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C45", "G117")
 @every("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_search_rebuilds_a_damaged_index(
@@ -304,6 +306,7 @@ def running_daemon(outside: Outside) -> Iterator[Running]:
         yield daemon
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("G118")
 def test_during_repeated_rebuilds_each_search_finds_a_known_line(running_daemon: Running):
     outside = running_daemon.outside

@@ -64,6 +64,7 @@ def open_memory(outside: Outside) -> VaultMemory:
     return VaultMemory.open(outside.vault, environment=outside.environment)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
     filled_vault: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
@@ -129,6 +130,7 @@ def journal_state(checks: list[Check]) -> str:
     return next(check.state for check in checks if check.name == "journal")
 
 
+@pytest.mark.sampled
 def test_a_damaged_index_page_prevents_no_answer_and_no_write(
     outside: Outside, tmp_path: Path
 ) -> None:
@@ -219,6 +221,7 @@ def test_a_journal_without_access_rights_is_not_reported_as_damaged(filled_vault
     assert "keep the file" in done.error["hint"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(
     outside: Outside, pattern: bytes

@@ -44,6 +44,7 @@ def kill_while_it_reads(outside: Outside, begins: int) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("B49")
 def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_requested(
     outside: Outside,
@@ -74,6 +75,7 @@ def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_reques
     assert crash_guard_files(outside) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("B49")
 def test_a_changed_parked_note_is_read_and_a_single_crash_parks_nothing(outside: Outside) -> None:
     outside.quick = True

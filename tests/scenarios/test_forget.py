@@ -163,6 +163,7 @@ def test_a_dry_run_lists_the_places_and_changes_no_byte(vault_with_traces: Every
     assert found["matches"] == outside.ok("forget", TEXT, "--yes")["matches"]
 
 
+@pytest.mark.sampled
 def test_forgetting_the_same_text_twice_does_nothing(vault_with_traces: Everywhere):
     vault_with_traces.outside.ok("forget", TEXT, "--yes")
     before = tree(vault_with_traces.outside.vault)
@@ -184,6 +185,7 @@ def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(vault_with_
     assert tree(outside.vault, outside.state) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_on_a_terminal_forget_shows_the_places_and_asks(vault_with_traces: Everywhere, answer: str):
     outside = vault_with_traces.outside
@@ -209,6 +211,7 @@ def test_on_a_terminal_forget_shows_the_places_and_asks(vault_with_traces: Every
     assert (traces(outside.vault, outside.state) == []) == (answer == "y")
 
 
+@pytest.mark.sampled
 def test_the_text_may_come_from_standard_input_to_stay_out_of_shell_history(
     vault_with_traces: Everywhere,
 ):
@@ -265,6 +268,7 @@ def test_places_that_cannot_be_changed_are_listed_and_the_command_fails(
     assert not says(done.out.encode())
 
 
+@pytest.mark.sampled
 def test_a_note_open_in_an_editor_is_left_and_reported(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     lock = outside.write("memory/.2026-03-01.md.swp", "")
@@ -278,6 +282,7 @@ def test_a_note_open_in_an_editor_is_left_and_reported(vault_with_traces: Everyw
     assert traces(outside.vault, outside.state) == []
 
 
+@pytest.mark.sampled
 def test_a_displaced_file_that_is_still_open_is_kept_until_it_is_closed(
     vault_with_traces: Everywhere,
 ):
@@ -308,6 +313,7 @@ def test_a_running_daemon_forgets_too(vault_with_traces: Everywhere):
     assert traces(outside.vault, outside.state) == []
 
 
+@pytest.mark.sampled
 def test_an_interrupted_forget_is_completed_by_the_next_run(
     vault_with_traces: Everywhere, tmp_path: Path
 ):
@@ -351,6 +357,7 @@ def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
     assert unfinished
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("broken", ["history", "index", "notes", "audit"])
 def test_these_tests_detect_an_eraser_that_skips_a_place(
     vault_with_traces: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str

@@ -80,6 +80,7 @@ def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> No
     )
 
 
+@pytest.mark.sampled
 @settings(
     max_examples=6,
     deadline=None,
@@ -146,6 +147,7 @@ def rename(vault: Outside, *, audit: bool) -> None:
         (folder / f"{NAME}.md.audit.jsonl").rename(folder / "plan.md.audit.jsonl")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("audit", [True, False])
 def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(vault: Outside, audit: bool):
     fill(vault)

@@ -43,6 +43,7 @@ def notes(found: dict[str, object]) -> list[str]:
     return [hit["note"] for hit in hits]
 
 
+@pytest.mark.sampled
 def test_a_search_tool_does_not_return_the_prompt_its_hook_just_recorded(
     outside: Outside, memory: VaultMemory
 ) -> None:

@@ -134,6 +134,7 @@ def test_the_trace_detects_native_code_in_other_threads(tmp_path: Path) -> None:
     assert trail.connected() == {("192.0.2.1", 53)}
 
 
+@pytest.mark.sampled
 def test_the_daemon_with_its_model_contacts_no_host_and_writes_no_foreign_file(
     traced: Traced,
 ) -> None:

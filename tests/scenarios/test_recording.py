@@ -117,6 +117,7 @@ def test_an_invalid_call_is_a_usage_error_and_records_nothing(outside, wrong):
     assert list(outside.vault.rglob("*.jsonl")) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("processes", "each"), [(5, 40), pytest.param(10, 100, marks=pytest.mark.deep)]
 )

@@ -293,6 +293,7 @@ def test_the_table_of_the_guide_covers_every_interface_and_caller():
     assert all(set(row) == set(FACES) for row in table().values())
 
 
+@pytest.mark.sampled
 @every("face", FACES)
 @every("asker", ASKERS)
 def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(shared_vault, asker, face):

@@ -202,6 +202,7 @@ def test_facts_of_scopes_that_were_not_asked_raise_nothing(vault):
     assert [hit.text for hit in vault.hits("Flensburg")] == ["- ~~lives_in: Flensburg~~"]
 
 
+@pytest.mark.sampled
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(1, 27), min_size=2, max_size=4, unique=True), st.randoms())
 def test_the_newest_of_any_number_of_values_is_first(tmp_path_factory, days, random):

@@ -344,6 +344,7 @@ lines = st.tuples(
 )
 
 
+@pytest.mark.sampled
 @settings(max_examples=8)
 @given(st.lists(lines, min_size=2, max_size=6))
 def test_a_rebuilt_index_gives_the_same_order_and_scores(tmp_path_factory, lines):

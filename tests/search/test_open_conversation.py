@@ -302,6 +302,7 @@ def history(source: random.Random, sessions: Iterable[str], count: int) -> list[
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "semantic"])
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))]

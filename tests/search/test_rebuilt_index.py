@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, get_args
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,7 @@ def answer(vault: Vault, **options: Any) -> Any:
     return options, hits, result.left_out
 
 
+@pytest.mark.sampled
 @settings(max_examples=12)
 @given(STEPS)
 @example([("learn", 119, BO), ("read", 0, BO), ("fold", 0, BO)])

@@ -66,11 +66,13 @@ def check_history(
         fresh.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=only_full) for seed in (1, 2))])
 def test_an_incrementally_updated_index_answers_like_one_built_afresh(tmp_path, seed):
     check_history(tmp_path, seed, chunks=150 + 100 * seed, edits=100, queries=2)
 
 
+@pytest.mark.sampled
 def test_a_large_incrementally_updated_index_answers_like_one_built_afresh(tmp_path):
     check_history(tmp_path, 7, chunks=3_200, edits=30, queries=3)
 
@@ -90,6 +92,7 @@ TWINS = {("user:ann", f"{number:03}.md"): "- the heron\n" for number in range(30
 SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
 
 
+@pytest.mark.sampled
 @every("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
 @every("mode", MODES)
 def test_equally_good_hits_are_ordered_by_path(mode, matrices):
@@ -139,6 +142,7 @@ def count_other_peoples_chunks(monkeypatch):
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand])
 def test_this_law_detects_broken_ranking(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
@@ -206,6 +210,7 @@ def _is_own(path: Path) -> bool:
     return not path.as_posix().startswith(("Users/anna/", "Users/bo/", "Channels/quay/"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=only_full)])
 def test_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, seed):
     check_others(tmp_path, seed, chunks=200, edits=30, queries=3)

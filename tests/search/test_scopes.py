@@ -126,6 +126,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_search_function_crosses_scopes(index, name):
     for asked, other in permutations(SCOPES, 2):
@@ -245,6 +246,7 @@ def put_turns(index: Index) -> None:
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("resident", [None, Matrices()], ids=["read", "resident"])
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ ODD = [
 ]
 
 
+@pytest.mark.sampled
 @every("mode", MODES)
 @every("query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000])
 def test_odd_queries_are_accepted(index, query, mode):
@@ -110,6 +111,7 @@ def test_odd_queries_are_accepted(index, query, mode):
     ask(index, query, mode=mode, entity=query, topic=query, kinds=[query], why=True)
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=40))
 @example("apple\x00tree")

@@ -80,6 +80,7 @@ def test_paths_that_froze_a_host_are_refused_at_each_door(vaults: Vaults, paths:
         assert host.stop() == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the CPU is read from /proc")
 @pytest.mark.parametrize("paths", WORST.values(), ids=WORST)
 def test_the_worst_paths_cost_a_few_times_as_much_as_a_plain_one(
@@ -102,6 +103,7 @@ def test_the_worst_paths_cost_a_few_times_as_much_as_a_plain_one(
     assert hostile < 20 * max(plain, 0.1)
 
 
+@pytest.mark.sampled
 def test_an_attack_on_one_vault_stops_neither_the_host_nor_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     hostile_notes(vaults, "south")

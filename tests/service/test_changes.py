@@ -229,6 +229,7 @@ def test_a_daemon_that_is_told_to_stop_lets_its_clients_go_at_once(outside: Outs
         assert not any(answer is not None and answer.notes for answer in answers)
 
 
+@pytest.mark.sampled
 def test_a_polled_vault_tells_of_notes_and_audit_files(outside: Outside):
     """Each poll scans the vault, which must not mean that clients read all of it again."""
     outside.write("USER.md", "# Me\n\n## Birds\n\n- a knot\n")

@@ -152,6 +152,7 @@ def test_requests_that_wait_at_the_end_of_the_host_are_refused_at_once(vaults: V
         busy.end.set()
 
 
+@pytest.mark.sampled
 def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) -> None:
     vaults.add_three()
     north = vaults.vault_of("north")

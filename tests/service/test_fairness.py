@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.effort import FULL
 from tests.service.many import NOTE, Vaults, token_of
 from tests.service.running_host import RunningHost, running_host, until
@@ -56,6 +58,7 @@ def test_a_hostile_note_delays_no_other_vault(vaults: Vaults) -> None:
         assert busy[-2] < SHARE * quiet[-2] + LONGEST_SECONDS
 
 
+@pytest.mark.sampled
 def test_the_first_scans_of_some_new_vaults_leave_threads_for_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

@@ -172,6 +172,7 @@ def test_idle_vaults_are_closed_and_answer_the_same_afterwards(vaults: Vaults) -
     assert [hit["text"] for hit in hits] == [hit["text"] for hit in before]
 
 
+@pytest.mark.sampled
 def test_a_vault_with_a_daemon_of_its_own_is_served_and_not_tended(vaults: Vaults) -> None:
     vaults.add_three()
     daemon = subprocess.Popen(

@@ -47,6 +47,7 @@ def memory_of(daemon: Running) -> int:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HOSTILE)
 def test_another_note_is_searchable_before_a_hostile_note_is_parsed(
     outside: Outside, name: str
@@ -103,6 +104,7 @@ def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(outside: O
         ]
 
 
+@pytest.mark.sampled
 def test_the_daemon_stops_soon_while_hostile_notes_are_parsed(outside: Outside) -> None:
     outside.quick = True
     outside.write("USER.md", "- green tea\n")
@@ -139,6 +141,7 @@ def workers_left(daemon: Running) -> list[int]:
     return found
 
 
+@pytest.mark.sampled
 def test_memory_is_released_after_hostile_notes(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:

@@ -106,6 +106,7 @@ def residents(tmp_path: Path) -> Iterator[list[Resident]]:
         resident.close()
 
 
+@pytest.mark.sampled
 def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]):
     chance = random.Random(11)
     threads = set(threading.enumerate())
@@ -146,6 +147,7 @@ def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]
         assert not resident.upkeep.trouble
 
 
+@pytest.mark.sampled
 def test_closed_vaults_have_no_open_files_and_give_their_memory_back(residents: list[Resident]):
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))

@@ -227,6 +227,7 @@ class Actions:
         return VaultMemory.open(self.root, environment=self.environment)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(few(12)))
 def test_whatever_happens_between_two_questions_the_second_finds_it(
     vaults: Vaults, seed: int, beginnings: list[str]

@@ -151,6 +151,7 @@ def assert_alike(small: collections.Counter[str], larger: collections.Counter[st
     assert not unlike(small, larger), (small, larger)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("by_rename", [True, False], ids=["by rename", "in place"])
 def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, by_rename: bool):
     found: dict[int, collections.Counter[str]] = {}
@@ -171,6 +172,7 @@ def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, b
     assert_alike(found[SMALL], found[LARGER])
 
 
+@pytest.mark.sampled
 def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(outside: Outside, work: Work):
     found: dict[int, collections.Counter[str]] = {}
     for notes in (SMALL, LARGER):

@@ -166,6 +166,7 @@ def check(person: Person, answer: httpx.Response, folder: Path) -> None:
     assert answer.status_code in (200, 400, 404, 405, 409), (asked, shown)
 
 
+@pytest.mark.sampled
 @every("person", EVERYONE, ids=IDS)
 def test_no_route_shows_words_of_others(host: RunningHost, person: Person) -> None:
     client = host.client(person.token)
@@ -206,6 +207,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled
 @every("person", EVERYONE, ids=IDS)
 def test_no_tool_of_mcp_shows_words_of_others(host: RunningHost, person: Person) -> None:
     client = host.client(person.token)
@@ -310,6 +312,7 @@ def test_a_broken_vault_names_no_folder_and_no_other_vault(host: RunningHost) ->
         assert not words_in(shown)
 
 
+@pytest.mark.sampled
 def test_a_vault_that_is_gone_names_no_folder(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

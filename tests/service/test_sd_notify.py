@@ -89,6 +89,7 @@ def gaps(moments: Sequence[float]) -> list[float]:
     return [after - before for before, after in pairwise(moments)]
 
 
+@pytest.mark.sampled
 def test_systemd_is_told_ready_then_watchdog_then_stopping(outside: Outside, manager: Manager):
     outside.write("USER.md", "- green tea\n")
     with daemon(outside, manager) as process:

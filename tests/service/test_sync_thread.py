@@ -213,6 +213,7 @@ def test_a_daemon_stops_at_once_although_the_server_never_answers(cloud: Cloud, 
     assert seconds < SILENCE, "the sync would wait for so long"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.deep)])
 def test_daemons_killed_during_a_sync_converge(cloud: Cloud, tmp_path: Path, rounds: int):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")

@@ -218,6 +218,7 @@ def test_the_variables_of_one_vault_are_not_those_of_all(vaults: Vaults) -> None
     )
 
 
+@pytest.mark.sampled
 def test_a_thousand_vaults_are_read_in_two_seconds(vaults: Vaults) -> None:
     for number in range(1000):
         root = vaults.path / f"{number:04}"

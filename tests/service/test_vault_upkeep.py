@@ -179,6 +179,7 @@ def test_an_index_that_another_process_built_again_is_scanned(outside: Outside, 
     owner.turns_until(lambda: owner.finds("moor"), lambda: owner.upkeep.upkeep_turn(ChangeHints()))
 
 
+@pytest.mark.sampled
 def test_a_large_note_is_read_beside_the_turns(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
     outside.write("memory/large.md", "- b\n" * 60_000 + "- a wheelbarrow\n")

@@ -42,6 +42,7 @@ def lives(seeds: range, make: Make) -> None:
             raise AssertionError(retold(seed, make)) from error
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario(
     "A1",
     "A2",
@@ -66,6 +67,7 @@ def test_no_simulated_history_loses_a_line(first: int, tmp_path: Path) -> None:
     lives(range(first, first + RUNS // PARTS), real(tmp_path))
 
 
+@pytest.mark.sampled
 def test_no_simulated_history_with_new_seeds_loses_a_line(seeds_from: int, tmp_path: Path) -> None:
     try:
         lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
@@ -82,6 +84,7 @@ def test_very_many_simulated_histories_lose_no_line(first: int, tmp_path: Path) 
     lives(range(first, first + DEEP // 20), real(tmp_path))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
 def test_a_history_that_once_lost_a_line_now_loses_none(path: Path, tmp_path: Path) -> None:
     life = read(path)
@@ -119,6 +122,7 @@ def digests(seeds: range, state: Path) -> list[str]:
     return [run(seed, real(state)).digest() for seed in seeds]
 
 
+@pytest.mark.sampled
 def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
     expected = digests(range(20), tmp_path)
     program = (

@@ -119,6 +119,7 @@ def test_an_edited_note_is_never_uploaded_in_bulk(cloud: Cloud):
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "places", [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)]
 )
@@ -175,6 +176,7 @@ def test_a_note_created_during_the_request_is_discovered_by_the_next_edit(cloud:
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "fault",
     [
@@ -242,6 +244,7 @@ def test_after_a_damaged_part_the_remaining_notes_are_uploaded_singly(cloud: Clo
     assert_all_arrive_once(cloud)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", [403, 404, 405, 413, 501, 507])
 def test_a_server_that_advertises_bulk_but_rejects_it_is_used_without_bulk(
     cloud: Cloud, status: int
@@ -258,6 +261,7 @@ def test_a_server_that_advertises_bulk_but_rejects_it_is_used_without_bulk(
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 40)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "answer",
     [

@@ -43,6 +43,7 @@ def live_through(tmp_path: Path, store: S3Store, faults: list[str], seed: int) -
     return churn
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(600)
 def test_a_few_faults_lose_nothing_and_no_stale_answer_is_called_fresh(
     tmp_path: Path, store: S3Store, seeds_from: int

@@ -118,6 +118,7 @@ def _holders(fleet: OperatedFleet) -> set[str]:
     return {str(row["holder"]) for row in rows}
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 def test_a_drain_under_writes_loses_and_doubles_no_word(
     fleet_of_hosts: OperatedFleet, vaults: dict[str, tuple[str, str]]

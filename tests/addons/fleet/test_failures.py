@@ -150,6 +150,7 @@ def test_notes_are_stale_until_the_home_answers_again(fleet: Fleet) -> None:
     visit.leave(fleet.now)
 
 
+@pytest.mark.sampled
 def test_while_the_database_is_away_reads_go_on_and_no_write_is_acknowledged(
     tmp_path: Path, store: S3Store
 ) -> None:

@@ -380,6 +380,7 @@ def stoppable() -> Iterator[StoppedStore]:
     stoppable.stop()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("copy", ["held", "newest", "old"])
 def test_people_go_on_while_the_store_is_stopped(
     tmp_path: Path, postgres: PostgresServer, stoppable: StoppedStore, copy: str

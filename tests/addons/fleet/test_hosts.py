@@ -52,6 +52,7 @@ def _holder(fleet: OperatedFleet) -> str:
     return str(status["vaults"][0]["holder"])
 
 
+@pytest.mark.sampled
 @ON_BOTH
 def test_either_host_answers_and_finds_what_the_other_was_told(
     fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
@@ -79,6 +80,7 @@ def test_either_host_answers_and_finds_what_the_other_was_told(
     until(lambda: b"word1" in fleet_of_hosts.texts(home)[NOTE])
 
 
+@pytest.mark.sampled
 def test_an_edit_in_the_home_is_found_while_a_host_holds_the_vault(
     fleet_of_hosts: OperatedFleet, ann: tuple[str, str]
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_request_that_is_too_long_is_refused_as_such_by_both_hosts(
         assert answer.status_code == 413, answer.text
 
 
+@pytest.mark.sampled
 @ON_BOTH
 def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
     fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
@@ -147,6 +150,7 @@ def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
     assert fleet_of_hosts.texts(home)[NOTE].count(b"cocoa") == 1
 
 
+@pytest.mark.sampled
 def test_a_drained_host_ends_without_a_lost_request(
     fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
 ) -> None:
@@ -196,6 +200,7 @@ def test_a_drained_host_ends_without_a_lost_request(
     assert _holder(fleet_of_hosts) not in ("", leaving)
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(bool(servers.missing()), reason="there is no PostgreSQL")
 def test_without_the_database_reads_go_on_and_writes_are_not_acknowledged(
     tmp_path: Path, store: S3Store

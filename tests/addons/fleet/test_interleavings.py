@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
@@ -187,6 +188,7 @@ class FleetLife(RuleBasedStateMachine):
         assert not [path for path in notes if "conflict" in path.lower()]
 
 
+@pytest.mark.sampled
 def test_whatever_happens_to_hosts_nothing_acknowledged_is_lost_or_doubled() -> None:
     run_state_machine_as_test(
         FleetLife,

@@ -113,6 +113,7 @@ def _other_and_same_host(fleet: Fleet) -> None:
 
 
 # All kills, one after the other, take minutes beside other tests.
+@pytest.mark.sampled
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     "go_on", [_other_host, _same_host, _same_host_without_scratch, _other_and_same_host]
@@ -156,6 +157,7 @@ def _arrive_again(fleet: Fleet, faults: Faults) -> None:
             visit.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", range(2, 16))
 def test_a_host_killed_again_while_its_note_is_refused_loses_no_line(
     tmp_path: Path, step: int

@@ -35,6 +35,7 @@ def _play(fleet: StoreFleet, rounds: int) -> list[str]:
         fleet.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
     tmp_path: Path, database: PostgresServer | None, store: S3Store, seeds_from: int

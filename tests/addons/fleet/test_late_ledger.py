@@ -14,6 +14,7 @@ from tests.remote.servers.s3_stores import S3Store
 from tests.scenarios.outside import until
 
 
+@pytest.mark.sampled
 def test_a_host_that_starts_before_postgresql_waits_and_serves(
     tmp_path: Path, store: S3Store
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_host_that_starts_before_postgresql_waits_and_serves(
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.sampled
 def test_a_command_that_is_no_host_says_at_once_that_the_ledger_is_away(
     tmp_path: Path, store: S3Store
 ) -> None:

@@ -101,6 +101,7 @@ def model(slow: SlowModel) -> Iterator[ScriptedModel]:
         slow.may_answer.set()
 
 
+@pytest.mark.sampled
 def test_few_nights_ask_the_model_at_once_and_nobody_waits_for_them(
     tmp_path: Path, slow: SlowModel, model: ScriptedModel
 ) -> None:

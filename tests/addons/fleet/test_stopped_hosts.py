@@ -123,6 +123,7 @@ def test_an_operation_that_waits_for_its_home_makes_answers_stale(fleet: Fleet) 
     behind.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize("is_away", [False, True], ids=["home", "away"])
 def test_a_host_with_an_old_scratch_follows_the_notes_of_another_one(

@@ -67,6 +67,7 @@ def fleet(
     return S3Fleet(s3_store_named(request.param), tmp_path)
 
 
+@pytest.mark.sampled
 def test_a_vault_in_a_store_goes_from_host_to_host(fleet: S3Fleet) -> None:
     now = datetime.now(UTC)
     visit = fleet.visit("one")
@@ -82,6 +83,7 @@ def test_a_vault_in_a_store_goes_from_host_to_host(fleet: S3Fleet) -> None:
     assert fleet.text().count("- milk") == 1
 
 
+@pytest.mark.sampled
 def test_a_visit_of_an_unchanged_home_is_one_request(fleet: S3Fleet) -> None:
     visit = fleet.visit("one")
     visit.run(append("a", "- coffee", datetime.now(UTC)))
@@ -98,6 +100,7 @@ def test_a_visit_of_an_unchanged_home_is_one_request(fleet: S3Fleet) -> None:
     assert cold <= 1.1 * (NOTES + 2) + 2
 
 
+@pytest.mark.sampled
 def test_a_paused_host_overwrites_nothing_in_a_store(fleet: S3Fleet) -> None:
     now = datetime.now(UTC)
     paused = fleet.visit("one")
@@ -111,6 +114,7 @@ def test_a_paused_host_overwrites_nothing_in_a_store(fleet: S3Fleet) -> None:
     assert fleet.text().count("- milk") == 1
 
 
+@pytest.mark.sampled
 def test_a_store_lists_the_versions_of_a_bundle(fleet: S3Fleet) -> None:
     for op_id, line in (("a", "- coffee"), ("b", "- milk")):
         visit = fleet.visit("one")

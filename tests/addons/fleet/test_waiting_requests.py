@@ -131,6 +131,7 @@ def paused() -> Iterator[socket.socket]:
         yield listening
 
 
+@pytest.mark.sampled
 def test_a_paused_host_does_not_stop_the_vaults_of_the_others(
     fleet_of_hosts: OperatedFleet, paused: socket.socket
 ) -> None:

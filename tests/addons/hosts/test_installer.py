@@ -152,6 +152,7 @@ EMPTY_SHAPES = (
 """Configurations in which a person left an object, a list or the whole file empty"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_uninstall_gives_an_empty_object_back_as_it_was(
     outside: Outside, install: Install, host: str
@@ -609,6 +610,7 @@ def test_the_installed_server_entry_starts_the_server(
     assert (answer["id"], "capabilities" in answer["result"]) == (1, True)
 
 
+@pytest.mark.sampled
 def test_the_hermes_provider_queries_the_vault_and_records_the_conversation(
     outside: Outside, install: Install
 ) -> None:

@@ -99,6 +99,7 @@ AWAY: dict[str, Callable[[Outside], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("trouble", AWAY)
 @pytest.mark.parametrize("name", SAID)
 def test_what_is_said_meanwhile_is_recorded_once_the_trouble_is_over(

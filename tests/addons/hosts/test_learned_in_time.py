@@ -140,6 +140,7 @@ def block_by_python(place: Outside) -> str:
         return memory.context("Tea?", scopes=["user:mira"], session="s2").text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("word", ["walnuts", "Bergen", "metric", "рыбу"])
 @pytest.mark.parametrize("asks", [block_by_command, block_by_python])
 @pytest.mark.parametrize("says", [by_command, by_python])
@@ -162,6 +163,7 @@ def test_a_request_of_one_person_is_not_learned_for_the_block_of_another(place: 
     assert "walnuts" not in learned(place)
 
 
+@pytest.mark.sampled
 def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None:
     """What was pasted takes longer to judge than a conversation waits for its beginning."""
     for session in ("s3", "s4"):

@@ -263,6 +263,7 @@ def _faults(answer: httpx.Response, places: list[str]) -> list[str]:
     return faults
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("users", [("mira",), ()], ids=["mira", "everybody"])
 def test_any_request_gets_a_view_that_says_what_is_wrong(
     hostile: HostilePage, users: tuple[str, ...]

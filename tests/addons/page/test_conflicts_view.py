@@ -219,6 +219,7 @@ def test_a_copy_that_changed_meanwhile_is_not_thrown_away(own_page: ServedPage) 
     assert memory.conflicts()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("button", ["merge", "both", "take", "discard", "hand"])
 def test_the_conflict_of_another_person_is_as_an_absent_one(
     own_page: ServedPage, button: str

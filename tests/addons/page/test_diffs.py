@@ -117,6 +117,7 @@ DICE = random.Random(7)
 MANY = [f"line {number} {DICE.random()}\n" for number in range(20_000)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("old", "new"),
     [

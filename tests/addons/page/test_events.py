@@ -292,6 +292,7 @@ def test_a_heartbeat_comes_although_nothing_changes(live: Page, monkeypatch: pyt
     until(lambda: tab.text.count(": heartbeat") >= 2)
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
 def test_a_page_that_is_open_for_hours_costs_no_more_at_their_end(
     live: Page, monkeypatch: pytest.MonkeyPatch
@@ -440,6 +441,7 @@ def test_without_an_open_page_the_daemon_is_not_asked(
         assert not asked
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("has_daemon", [True, False])
 def test_a_server_with_twelve_open_pages_ends_at_once(outside: Outside, has_daemon: bool):
     outside.write(ANN, "- tea\n")

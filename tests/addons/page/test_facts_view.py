@@ -179,6 +179,7 @@ def test_a_fact_is_not_added_to_the_page_of_another_person(
     assert not own_page.memory.log()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("path", "fields", "says"),
     [
@@ -214,6 +215,7 @@ def test_a_session_that_may_only_look_gets_no_form(page: ServedPage) -> None:
     assert 'method="post"' not in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_name_stays_a_text(own_page: ServedPage, name: str) -> None:
     path = own_page.memory.root / MIRA

@@ -158,6 +158,7 @@ def visitors_of(page: ServedPage) -> Visitors:
     return Visitors(page.browser(), page.browser("tomas"), reader, stranger, late)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_an_action_is_refused_and_changes_nothing(
     page: ServedPage, files: dict[str, bytes], visitors: Visitors, route: PageRoute

@@ -167,6 +167,7 @@ def test_the_undo_of_a_note_that_vanished_says_so(own_page: ServedPage) -> None:
     assert not (memory.root / MIRAS).exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "to", ["https://evil.example.org/", "//evil.example.org", "/\\evil", "log", "/a\nb", ""]
 )

@@ -60,6 +60,7 @@ def record(number: int, step: int) -> Record:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", ["/", "/log", "/nights"])
 def test_a_view_is_quick_with_ten_thousand_records(browser: Browser, path: str) -> None:
     browser.get(path)

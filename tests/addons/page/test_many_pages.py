@@ -152,6 +152,7 @@ def before(host: Host) -> dict[str, dict[str, bytes]]:
     return {name: files_of(host.vaults.folders[IDS[name]]) for name in NAMES}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_no_attack_on_an_action_changes_any_vault(
     host: Host, before: dict[str, dict[str, bytes]], route: object
@@ -407,6 +408,7 @@ def test_the_end_of_the_host_ends_the_tabs(tmp_path: Path) -> None:
     assert vaults.in_use["north"] == 0
 
 
+@pytest.mark.sampled
 def test_a_tab_learns_of_a_save_in_its_vault_and_of_no_other(start: Start) -> None:
     host = start()
     north, south = page_of(host, "north"), page_of(host, "south")

@@ -283,6 +283,7 @@ def test_a_list_that_is_nested_too_deeply_loses_nothing_silently() -> None:
         shown("\n".join(levels))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "note",
     some(

@@ -125,6 +125,7 @@ def test_a_note_of_another_person_is_answered_like_a_missing_one(
     assert foreign.text == missing.text.replace("nobody", "tomas")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
 @pytest.mark.parametrize("view", ["note", "edit", "history"])
 def test_a_hostile_path_is_a_view_that_says_so(page: ServedPage, view: str, path: str) -> None:

@@ -105,6 +105,7 @@ def test_another_persons_things_are_as_unknown_as_nothing(page: ServedPage) -> N
     assert texts[0] == texts[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_name_stays_a_text(own_page: ServedPage, name: str) -> None:
     path = own_page.memory.root / MIRA

@@ -380,6 +380,7 @@ def by_page(tmp_path: Path) -> Copy:
     return Copy.at(tmp_path / "by-page")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("button", BUTTONS)
 def test_a_button_does_what_its_command_does(by_hand: Copy, by_page: Copy, button: str) -> None:
     prepare = BUTTONS[button]

@@ -223,6 +223,7 @@ def test_each_view_shows_the_person_what_is_their_own(two_people: TwoPeople, use
     assert f"user:{user}" in texts[night]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("looks", "owns"), PERSONS)
 def test_what_is_anothers_is_as_absent_as_what_does_not_exist(
     two_people: TwoPeople, looks: str, owns: str

@@ -44,6 +44,7 @@ def test_the_bots_that_install_connects_are_named(tmp_path: Path) -> None:
     assert "vault-memory install claude-code --user NAME" in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("path", "fields", "command"),
     [

@@ -148,6 +148,7 @@ def test_a_new_person_makes_nothing_new_again(own_page: ServedPage) -> None:
     assert "Nothing is new" in today(browser)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])
 def test_a_damaged_mark_makes_everything_new(own_page: ServedPage, damage: str) -> None:
     record = note_down(own_page.memory, "Evenings")
@@ -278,6 +279,7 @@ def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(own_page: Serv
     assert "mackerel" not in (config / "FACTS.md").read_text("utf-8")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("night", ["", "2026-01-01", "<b>", "2026-13-45"])
 def test_a_night_that_was_not_cannot_be_undone(own_page: ServedPage, night: str) -> None:
     memory = own_page.memory

@@ -94,6 +94,7 @@ def test_a_link_shows_no_more_people_than_the_page(start: Start, outside: Outsid
     assert "does not show `tomas`" in refused.err
 
 
+@pytest.mark.sampled
 def test_serve_has_the_page_beside_the_calls(start: Start) -> None:
     process = start(command=("serve", "--web", "--port", "0"))
     link = process.start()

@@ -168,6 +168,7 @@ def test_a_whole_bucket_can_be_a_home(store: S3Store) -> None:
 
 
 # A real store needs seconds to take so many keys.
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["s3-moto", pytest.param("s3-seaweed", marks=only_full)])
 def test_a_listing_of_2500_keys_takes_three_requests(name: str, s3_store_named: StoreNamed) -> None:
     store = s3_store_named(name)
@@ -465,6 +466,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("fault", "reading", "writing"), CASES)
 def test_each_trouble_has_the_error_of_a_webdav_server(
     fault: Answer, reading: type[RemoteError], writing: type[RemoteError], moto: S3Store

@@ -72,6 +72,7 @@ def test_two_devices_sync_through_a_bucket(vault: Outside, store: S3Store, tmp_p
     assert not (there.vault / "Projects" / "boat.md").exists()
 
 
+@pytest.mark.sampled
 def test_a_pass_without_changes_takes_one_request(vault: Outside, store: S3Store):
     add(vault, store, store.new_url())
     for number in range(5):
@@ -81,6 +82,7 @@ def test_a_pass_without_changes_takes_one_request(vault: Outside, store: S3Store
     assert vault.ok("sync", "--once")["requests"] == 1
 
 
+@pytest.mark.sampled
 def test_an_empty_folder_stays_on_both_devices(vault: Outside, store: S3Store, tmp_path: Path):
     url = store.new_url()
     there = other_device(tmp_path / "there")
@@ -95,6 +97,7 @@ def test_an_empty_folder_stays_on_both_devices(vault: Outside, store: S3Store, t
     assert (there.vault / "Empty").is_dir()
 
 
+@pytest.mark.sampled
 def test_a_deep_folder_of_a_bucket_is_made(vault: Outside, store: S3Store):
     url = f"{store.new_url()}/homes/ann%20b"
 
@@ -103,6 +106,7 @@ def test_a_deep_folder_of_a_bucket_is_made(vault: Outside, store: S3Store):
     assert store.open(url).list().entries == ()
 
 
+@pytest.mark.sampled
 def test_the_remote_is_tested_shown_and_removed(vault: Outside, store: S3Store):
     url = store.new_url()
     add(vault, store, url)
@@ -123,6 +127,7 @@ def test_the_remote_is_tested_shown_and_removed(vault: Outside, store: S3Store):
     assert store.open(url).get("USER.md", max_bytes=99).raw == b"- tea\n"
 
 
+@pytest.mark.sampled
 def test_keys_come_from_the_usual_variables(vault: Outside, store: S3Store):
     vault.settings |= {
         "AWS_ACCESS_KEY_ID": s3_stores.KEY_ID,
@@ -336,6 +341,7 @@ def test_a_missing_extra_is_named(vault: Outside):
     assert "pip install 'vault-memory[s3]'" in done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["remote", "--help"], ["remote", "status"], ["status"]]
 )

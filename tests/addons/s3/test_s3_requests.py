@@ -47,6 +47,7 @@ def restarted(device: Device, remote: S3) -> Device:
     return device
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("notes", SIZES)
 def test_each_note_takes_one_request_and_a_quiet_pass_one_for_a_thousand_keys(
     base: Path, store: S3Store, notes: int
@@ -67,6 +68,7 @@ def test_each_note_takes_one_request_and_a_quiet_pass_one_for_a_thousand_keys(
     assert len(phone.files()) == notes
 
 
+@pytest.mark.sampled
 def test_an_edit_takes_one_upload_and_one_download(base: Path, store: S3Store) -> None:
     url = store.new_home()
     laptop = filled(base, store, url, 20)
@@ -81,6 +83,7 @@ def test_an_edit_takes_one_upload_and_one_download(base: Path, store: S3Store) -
     assert phone.text("f1/1.md") == "- edited\n"
 
 
+@pytest.mark.sampled
 def test_a_restarted_device_neither_probes_nor_checks_single_notes(
     base: Path, store: S3Store
 ) -> None:

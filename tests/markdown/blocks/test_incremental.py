@@ -106,6 +106,7 @@ def test_an_insertion_into_a_list_is_parsed_incrementally() -> None:
     assert blocks == _read_all(new, 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
 def test_a_long_note_parses_correctly_after_each_of_many_changes(line_end: bytes) -> None:
     random = Random(7)

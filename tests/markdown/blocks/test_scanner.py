@@ -66,6 +66,7 @@ def test_the_scanner_agrees_with_markdown_it(note: str, line_end: str) -> None:
     assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(note)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_the_scanner_agrees_with_markdown_it_on_thousands_of_random_notes(seed: int) -> None:
     random = Random(seed)

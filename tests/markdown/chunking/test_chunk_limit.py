@@ -101,6 +101,7 @@ def test_a_note_below_the_limit_is_left_unchanged(raw: bytes) -> None:
         assert chunk(raw) == parts
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(seed: int) -> None:
@@ -122,6 +123,7 @@ def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(see
         chunks_module._recent, outline_module._recent = remembered
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*HOSTILE, "one letter"])
 def test_no_hostile_note_produces_many_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()

@@ -99,6 +99,7 @@ def test_chunking_accepts_any_bytes(raw: bytes) -> None:
     assert violation(raw) == ""
 
 
+@pytest.mark.sampled
 @settings(max_examples=50)
 @given(ordinary_notes.filter(lambda note: not note.startswith(("---", "\ufeff"))))
 def test_a_line_at_the_top_changes_no_other_chunk(note: str) -> None:
@@ -237,6 +238,7 @@ def test_a_letter_is_not_split_from_its_combining_marks() -> None:
     assert all(piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False))
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("H122")
 @every(
     "raw",

@@ -80,6 +80,7 @@ SHAPES: dict[str, tuple[bytes, bytes, bytes]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_hostile_note_is_merged_within_the_time_limit(shape: str) -> None:

@@ -104,6 +104,7 @@ def test_merging_any_bytes_terminates_and_loses_no_line(
         assert b"<<<<<<<" not in merged.result
 
 
+@pytest.mark.sampled
 def test_a_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
     random = Random(3)
     clean = 0
@@ -170,6 +171,7 @@ def by_people(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     return merge(base, ours, theirs, between_people=True, date=DATE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", range(0, 1500, 500))
 def test_a_merge_between_people_does_not_depend_on_the_side(first: int) -> None:
     for seed in range(first, first + 500):

@@ -462,6 +462,7 @@ def test_an_id_prefix_is_enough_and_an_ambiguous_one_lists_the_candidates():
     assert resolve("0000000000", [*ids, "00000000001"]).id == "0000000000"
 
 
+@pytest.mark.sampled
 @settings(max_examples=30)
 @given(steps)
 def test_a_grown_or_changed_long_audit_is_replayed_correctly(steps):

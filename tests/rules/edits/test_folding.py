@@ -206,6 +206,7 @@ def meaning(records: tuple[Record, ...], raw: bytes) -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled
 @every("seed", range(100))
 def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(seed: int) -> None:
     life = Life(random.Random(seed))
@@ -220,6 +221,7 @@ def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(seed: 
     assert meaning(life.folded(), life.raw) == meaning(tuple(life.records), life.raw)
 
 
+@pytest.mark.sampled
 @every("seed", range(25))
 def test_two_devices_that_folded_different_ages_agree_in_any_order(seed: int) -> None:
     life = Life(random.Random(seed))

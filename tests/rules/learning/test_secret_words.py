@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
 
@@ -9,6 +11,7 @@ LETTERS = 30_000
 SECONDS = 1.0
 
 
+@pytest.mark.sampled
 @every(
     "text",
     [

@@ -106,6 +106,7 @@ def seeds_until_caught(tries: Iterable[Callable[[int], object]]) -> int | None:
     return None
 
 
+@pytest.mark.sampled
 @every("mutant", PLANNERS)
 def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     broken = altering(PLANNERS[mutant])
@@ -139,6 +140,7 @@ WRONG: list[tuple[str, tuple[str, str], Decision]] = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("was", "cell", "outcome"), WRONG)
 def test_a_wrong_table_cell_is_caught_by_random_histories(
     was: str, cell: tuple[str, str], outcome: Decision, monkeypatch: pytest.MonkeyPatch

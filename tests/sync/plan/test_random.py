@@ -10,6 +10,7 @@ EACH_DAY = cases(20_000)
 PARTS = 4
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("F105")
 @every("part", range(PARTS))
 def test_random_changes_converge_whatever_fails_and_in_any_order(part: int) -> None:

@@ -142,6 +142,7 @@ def test_a_symlink_in_place_of_a_note_is_reported_not_followed_or_replaced() -> 
     assert [note.path for note in made.notes] == ["a.md"]
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("F110")
 def test_a_path_that_is_too_deep_is_reported_and_the_rest_is_synced() -> None:
     deep = ["/".join(["d"] * number) for number in range(1, 2100)]
@@ -153,6 +154,7 @@ def test_a_path_that_is_too_deep_is_reported_and_the_rest_is_synced() -> None:
     assert max(len(action.path) for action in made.actions) <= 4096
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("F110")
 def test_planning_fifty_thousand_notes_takes_no_quadratic_time() -> None:
     here = {f"{number}.md": File("x", id=str(number)) for number in range(50_000)}

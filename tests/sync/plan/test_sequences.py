@@ -33,6 +33,7 @@ def world_of(universe: str, *, ids: bool) -> World:
     return World.of(UNIVERSES[universe][0], ids=ids)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("F104", "F105", "F106", "F107")
 @pytest.mark.parametrize("ids", [True, False], ids=["with file ids", "without"])
 @pytest.mark.parametrize("universe", UNIVERSES)

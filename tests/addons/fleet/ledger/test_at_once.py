@@ -13,6 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.addons.fleet.ledger.books import Book, LocalBook, PostgresBook
 from tests.addons.fleet.ledger.random_host import THREADS
 from tests.effort import FULL
@@ -80,6 +82,7 @@ def check(book: Book, parts: list[dict[str, Any]]) -> None:
     assert folded
 
 
+@pytest.mark.sampled
 def test_never_two_holders_of_one_vault_and_each_operation_once(
     book: Book, project: Path, seeds_from: int
 ) -> None:
@@ -96,6 +99,7 @@ def test_never_two_holders_of_one_vault_and_each_operation_once(
     assert any(part["lost"] for part in parts), "some host was paused beyond its lease"
 
 
+@pytest.mark.sampled
 def test_a_paused_process_wakes_without_its_leases(
     book: Book, project: Path, seeds_from: int
 ) -> None:

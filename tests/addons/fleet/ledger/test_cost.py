@@ -117,6 +117,7 @@ def test_a_claim_in_postgresql_reads_a_few_rows_of_the_index(
     assert idle_cost <= LIMIT_MILLISECONDS
 
 
+@pytest.mark.sampled
 def test_a_claim_in_sqlite_reads_a_few_rows_of_the_index(tmp_path: Path) -> None:
     book = LocalBook(tmp_path)
     ledger = book.open()

@@ -90,6 +90,7 @@ def cut_connections(book: PostgresBook) -> None:
 # --- Nothing that was acknowledged is lost ---
 
 
+@pytest.mark.sampled
 def test_an_acknowledged_operation_survives_kill_9_of_the_server(
     own_server: PostgresServer,
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_connection_cut_in_the_middle_of_a_call_is_an_error_and_the_next_call_
         assert take(ledger, vault).epoch == 1
 
 
+@pytest.mark.sampled
 def test_a_server_that_is_away_is_a_temporary_error(own_server: PostgresServer) -> None:
     url = own_server.database()
     ledger = PostgresLedger(url, create=True)
@@ -208,6 +210,7 @@ def test_more_threads_than_connections_wait_for_each_other(postgres_book: Postgr
     assert connections[0][0] <= 8
 
 
+@pytest.mark.sampled
 def test_a_server_without_a_free_connection_is_named(own_server: PostgresServer) -> None:
     with own_server.admin() as connection:
         connection.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
@@ -366,6 +369,7 @@ def test_texts_that_postgresql_cannot_store_are_refused_or_cleaned(
         assert ledger.vault(vault).trouble == "bad name: 'ab'"
 
 
+@pytest.mark.sampled
 def test_a_server_that_shuts_down_is_named(own_server: PostgresServer) -> None:
     ledger: Any = PostgresLedger(own_server.database(), create=True)
     with closing(ledger), ThreadPoolExecutor(1) as pool:
