@@ -18,7 +18,7 @@ from tests.addons.fleet.running import OperatedFleet
 from tests.remote.servers import s3_stores
 from tests.service.many import Vaults
 from tests.service.running_host import run
-from tests.service.test_sd_notify import Manager
+from tests.service.test_service_manager import Manager
 from vault_memory.cli import main, optional_dependencies
 
 OWN = ("--user", "--for", "systemd", "--dry-run", "--json")

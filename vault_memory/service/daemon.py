@@ -5,16 +5,14 @@ the upkeep itself: a service manager that hears nothing of it restarts the proce
 """
 
 import logging
-import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.service import sync_turns
 from vault_memory.service.daemon_lock import DaemonLock
-from vault_memory.service.sd_notify import Notify
+from vault_memory.service.service_manager import Notify, StopRequest
 from vault_memory.service.service_vault import ServiceVault, Stopping, VaultOwner
 from vault_memory.service.socket_calls import EditRequests, MemoryCall
 from vault_memory.service.socket_server import SocketServer
@@ -60,7 +58,8 @@ class Daemon:
         """Whether the loop has ended because the vault has another owner now"""
         self._is_ending = False
         self._edit_calls = EditRequests(memory, calls or {})
-        self._stop = StopRequest(self.watcher.wake)
+        self.ending = StopRequest()
+        """The request to end; a process that opens its vault again has one for all daemons"""
         self._lock = DaemonLock(memory.vault.state.lock_file)
         # The loop takes the turns of the upkeep.
         self._lanes = Lanes.with_threads(upkeep=0, sync=1, nights=1, embedding=1)
@@ -68,7 +67,7 @@ class Daemon:
         self._drop_events = DropEvents(drop_folder, self.watcher.wake)
         owner = VaultOwner(
             lanes=self._lanes,
-            is_stopping=lambda: self._is_ending or self.is_stopping,
+            is_stopping=lambda: self._is_ending or self.ending.is_made(),
             tell=tell,
             tell_copy=tell_copy,
             progress=self.tell_progress,
@@ -82,25 +81,20 @@ class Daemon:
         """Returns the state of the watcher, a part of the `status` of a vault."""
         return self._vault.upkeep.status()
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stop.is_made()
-
     def stop(self) -> None:
         """Ends the loop soon. A signal handler or another thread may call it."""
-        self._stop.make()
+        self.ending.make()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Holds the lock, watches the vault and answers calls, until `stop`.
 
         Raises Locked and VaultUnreachable at the start, and StateFolderGone.
         """
-        if self._stop.is_made():
+        if self.ending.is_made():
             return
         with ExitStack() as stack:
             stack.enter_context(self._lock)
-            stack.enter_context(self._stop.waking())
+            stack.enter_context(self.ending.waking(self.watcher.wake))
             stack.callback(self._drop_events.stop)
             self._drop_events.start()
             self._vault.open(stack.enter_context(ExitStack()))
@@ -122,7 +116,7 @@ class Daemon:
         self._vault.begin()
         ready()
         self.notify.ready(self._doing())
-        while not (self._stop.is_made() or self.must_reopen):
+        while not (self.ending.is_made() or self.must_reopen):
             self._lock.check()
             self._take_turn()
 
@@ -150,12 +144,12 @@ class Daemon:
         if hints is not None:
             self._vault.upkeep.upkeep_turn(hints)
         if self._vault.upkeep.trouble:
-            self._stop.wait(RETRY_SECONDS)
+            self.ending.wait(RETRY_SECONDS)
         self.notify.report_state(self._doing())
 
     def tell_progress(self, completed: int, total: int) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""
-        if self._stop.is_made():
+        if self.ending.is_made():
             raise Stopping
         self.notify.progress(completed, total)
 
@@ -166,63 +160,3 @@ class Daemon:
             # this line.
             return "the vault cannot be looked at; see the log"
         return f"watching ({self.watcher.mode})"
-
-
-# --- Stop request ---
-
-# The request to end, which wakes a loop that sleeps. A signal handler may make it at any
-# moment.
-#
-# A signal handler runs between two instructions of the main thread, which may hold any lock. So
-# the handler acquires no lock: it writes a byte, and a thread reads the byte and wakes the
-# loop.
-
-
-class StopRequest:
-    """The request to one daemon. `wake` ends the sleep of its loop."""
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
-        self._is_made = False
-        self._writer: int | None = None
-        self._event = threading.Event()
-
-    def make(self) -> None:
-        """Asks for the end; call it from a signal handler or any thread."""
-        self._is_made = True
-        if self._writer is not None:
-            # A pipe that is full or closed: the loop has the request already.
-            with suppress(OSError):
-                os.write(self._writer, b"x")
-
-    def is_made(self) -> bool:
-        """Whether the daemon has to end."""
-        return self._is_made
-
-    def wait(self, seconds: float) -> None:
-        """Sleeps, at most until the request is made."""
-        self._event.wait(seconds)
-
-    @contextmanager
-    def waking(self) -> Iterator[None]:
-        """Within this, a request wakes the loop."""
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        thread = threading.Thread(target=self._listen, args=(reader,), name="stop", daemon=True)
-        thread.start()
-        self._writer = writer
-        try:
-            # A signal before the pipe existed woke nothing.
-            if self._is_made:
-                os.write(writer, b"x")
-            yield
-        finally:
-            self._writer = None
-            os.close(writer)
-            thread.join()
-            os.close(reader)
-
-    def _listen(self, reader: int) -> None:
-        while os.read(reader, 1):
-            self._event.set()
-            self._wake()

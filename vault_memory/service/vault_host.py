@@ -22,7 +22,7 @@ from vault_memory.http.tokens import TokenOwner
 from vault_memory.service.host_folder import host_folder, only_host
 from vault_memory.service.host_report import host_calls
 from vault_memory.service.hosted_vault import HostedVault
-from vault_memory.service.sd_notify import Notify
+from vault_memory.service.service_manager import Notify
 from vault_memory.service.socket_server import SocketServer
 from vault_memory.service.turn_lane import Lanes
 from vault_memory.service.vault_catalog import (

@@ -1,7 +1,6 @@
 """`run`: the daemon, with one line for each change."""
 
 import os
-import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -16,12 +15,13 @@ from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import escaped
 from vault_memory.cli.views import screen
 from vault_memory.service import daemon as daemon_process
-from vault_memory.service import service_vault
+from vault_memory.service import service_manager, service_vault
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.service.daemon import Daemon
+    from vault_memory.service.service_manager import StopRequest
     from vault_memory.service.upkeep.note_indexer import PathChange
 
 
@@ -40,10 +40,9 @@ def run(context: Context, layout: str | None) -> None:
     Example:
       vault-memory --vault ~/vault run
     """
-    daemon = _watch(context, layout)
-    while daemon.must_reopen:
+    stop = service_manager.StopRequest()
+    while _watch(context, layout, stop).must_reopen:
         context.say("the notes have another owner now: they are read again")
-        daemon = _watch(context, layout, daemon)
     context.say("stopped")
 
 
@@ -53,7 +52,7 @@ def _answer_hook(memory: "VaultMemory", event: Mapping[str, Any]) -> dict[str, A
     return answer
 
 
-def _watch(context: Context, layout: str | None, previous: "Daemon | None" = None) -> "Daemon":
+def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon":
     """Watch the vault until a signal, or until it has to be opened again."""
     with open_with_layout(context, layout) as memory:
         daemon = daemon_process.Daemon(
@@ -63,12 +62,9 @@ def _watch(context: Context, layout: str | None, previous: "Daemon | None" = Non
             tell_work=lambda line: _print_work(context, line),
             calls={"hook": _answer_hook},
         )
-        # A signal only stops the loop: an exception could end a write in its middle.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: daemon.stop())
-        # Fault: a signal between the two daemons reached the one that had ended.
-        if previous is not None and previous.is_stopping:
-            daemon.stop()
+        # Fault: a signal between two daemons would reach the one that has ended.
+        daemon.ending = stop
+        stop.make_at_signals()
         memory.searcher.embedding_progress = embedding_progress.progress_of(context)
         _refresh(context, memory, daemon)
         daemon.run(lambda: _say_ready(context, memory, daemon))

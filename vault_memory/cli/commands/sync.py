@@ -1,7 +1,5 @@
 """`sync`: syncs the vault with the folder on its server."""
 
-import signal
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -11,7 +9,7 @@ import click
 from vault_memory.api import daemon_client, json_contract
 from vault_memory.cli.options import Context, common, dry_run, grouped
 from vault_memory.errors import UsageError
-from vault_memory.service import sync_turns, turn_lane
+from vault_memory.service import service_manager, sync_turns, turn_lane
 from vault_memory.sync import connection
 from vault_memory.sync.plan import safety_limits
 from vault_memory.vault.watch import watcher as watch_watcher
@@ -142,10 +140,8 @@ def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
 
 
 def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
-    stopped = threading.Event()
-    # A signal only sets a flag: an exception could end a write in its middle.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.set())
+    stop = service_manager.StopRequest()
+    stop.make_at_signals()
     watcher = watch_watcher.Watcher(memory.root, memory.vault.config.watch)
     lane = turn_lane.TurnLane("sync", 1)
     syncing = sync_turns.SyncTurns(
@@ -161,14 +157,15 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
     reported = ""
     try:
-        while not stopped.is_set():
-            if watcher.take(TICK_SECONDS):
-                syncing.note_vault_change()
-            status = syncing.status()
-            reason = status["reason"] if status else ""
-            if status and reason and reason != reported:
-                context.say(f"{status['state']}: {reason}")
-            reported = reason
+        with stop.waking(watcher.wake):
+            while not stop.is_made():
+                if watcher.take(TICK_SECONDS):
+                    syncing.note_vault_change()
+                status = syncing.status()
+                reason = status["reason"] if status else ""
+                if status and reason and reason != reported:
+                    context.say(f"{status['state']}: {reason}")
+                reported = reason
     finally:
         syncing.stop()
         lane.stop()

@@ -30,7 +30,7 @@ from vault_memory.addons.fleet.serving.vault_work import VaultWork
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
-from vault_memory.service.sd_notify import Notify
+from vault_memory.service.service_manager import Notify
 
 logger = logging.getLogger(__name__)
 

@@ -1,8 +1,6 @@
 """`host`: one process that serves and tends many vaults."""
 
 import os
-import signal
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +22,14 @@ from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.http import listen
 from vault_memory.mcp import streamable_http
-from vault_memory.service import host_folder, host_report, host_server, vault_catalog, vault_host
+from vault_memory.service import (
+    host_folder,
+    host_report,
+    host_server,
+    service_manager,
+    vault_catalog,
+    vault_host,
+)
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import Config
@@ -146,14 +151,12 @@ def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
 
 def _tend(context: Context, server: "VaultHost") -> None:
     """Tend the vaults without a server until a signal."""
-    is_over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: is_over.set())
-    with server.running():
+    stop = service_manager.StopRequest()
+    stop.make_at_signals()
+    with stop.waking(), server.running():
         server.ready()
         context.say(_ready_text(server))
-        while not is_over.wait(0.5):
-            pass
+        stop.wait()
 
 
 def _ready_text(server: "VaultHost") -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.every import every
 from tests.scenarios.outside import Outside, until
-from vault_memory.service.sd_notify import Notify
+from vault_memory.service.service_manager import Notify
 
 WATCHDOG_SECONDS = 0.8
 

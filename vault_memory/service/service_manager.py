@@ -1,15 +1,18 @@
-"""Reports to the service manager that the daemon is ready, what it does, and that its loop is alive.
+"""What a process and its service manager tell each other: that it is ready and alive, and has to end.
 
-The protocol is that of sd_notify: small datagrams to the socket in NOTIFY_SOCKET. The loop itself
-sends the watchdog messages. A loop that hangs sends none, and the service manager restarts the
-daemon.
+The protocol of reports is that of sd_notify: small datagrams to the socket in NOTIFY_SOCKET. The
+loop itself sends the watchdog messages. A loop that hangs sends none, and the service manager
+restarts the daemon. The request to end is a signal.
 """
 
 import logging
 import os
+import signal
 import socket
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 logger = logging.getLogger(__name__)
 
@@ -111,3 +114,65 @@ def _watchdog_interval(environment: Mapping[str, str]) -> float | None:
     if process not in ("", str(os.getpid())):
         return None
     return int(timeout) / 4e6
+
+
+# --- Stop request ---
+
+# A signal handler runs between two instructions of the main thread, which may hold any lock. So
+# the handler acquires no lock: it writes a byte, and a thread reads the byte and wakes the loop.
+
+
+class StopRequest:
+    """The request to end a process. A signal handler or any thread may make it at any moment."""
+
+    def __init__(self) -> None:
+        self._is_made = False
+        self._writer: int | None = None
+        self._event = threading.Event()
+
+    def make_at_signals(self) -> None:
+        """Lets SIGINT and SIGTERM only make the request: an exception could end a write midway."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self.make())
+
+    def make(self) -> None:
+        """Asks for the end."""
+        self._is_made = True
+        if self._writer is not None:
+            # A pipe that is full or closed: the loop has the request already.
+            with suppress(OSError):
+                os.write(self._writer, b"x")
+
+    def is_made(self) -> bool:
+        """Whether the process has to end."""
+        return self._is_made
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Sleeps, at most until the request is made."""
+        self._event.wait(seconds)
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Within this, a request ends `wait`, and calls `wake` to end the sleep of a loop."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        thread = threading.Thread(
+            target=self._listen, args=(reader, wake), name="stop", daemon=True
+        )
+        thread.start()
+        self._writer = writer
+        try:
+            # A signal before the pipe existed woke nothing.
+            if self._is_made:
+                os.write(writer, b"x")
+            yield
+        finally:
+            self._writer = None
+            os.close(writer)
+            thread.join()
+            os.close(reader)
+
+    def _listen(self, reader: int, wake: Callable[[], None]) -> None:
+        while os.read(reader, 1):
+            self._event.set()
+            wake()
