@@ -13,7 +13,7 @@ from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.server_sections import ServeToken
 from vault_memory.edits.people import NameTaken
-from vault_memory.http.tokens import Tokens, TokenUnsafe
+from vault_memory.http.tokens import TokenUnsafe, load_tokens
 from vault_memory.rules.paths.filenames import person_key
 
 TWINS = (
@@ -98,7 +98,7 @@ def test_tokens_for_confusable_names_are_refused(tmp_path: Path):
         rows.append(ServeToken(user, str(file)))
 
     with pytest.raises(TokenUnsafe, match="cannot be told apart"):
-        Tokens.load(rows, root=tmp_path / "vault")
+        load_tokens(rows, root=tmp_path / "vault")
 
 
 def test_doctor_warns_about_existing_confusable_names(memory: VaultMemory, outside: Outside):

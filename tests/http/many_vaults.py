@@ -14,7 +14,7 @@ import anyio
 import httpx
 
 from tests.addons.page.served_page import ServedPage
-from tests.http.served import access_of
+from tests.http.served import access_of, digests_of
 from tests.scenarios.outside import until
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
@@ -26,7 +26,7 @@ from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.http.application import ServedRoutes, application
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.tokens import Tokens, VaultTokens
+from vault_memory.http.tokens import Callers, TokenOwner, Tokens
 from vault_memory.mcp import streamable_http
 from vault_memory.rules.paths.scopes import Caller
 
@@ -121,7 +121,8 @@ class Host:
     """A server of many vaults, and clients of it."""
 
     vaults: OpenVaults
-    table: VaultTokens
+    callers: dict[str, Callers]
+    """Vault → the callers of its tokens; a test may change them while the server runs"""
     url: str
     counts: Requests
     pages: HostPages
@@ -143,11 +144,19 @@ def page_of(host: Host, name: str) -> ServedPage:
     return ServedPage(host.vaults.memory(name), port, sessions, host.clients, name=HOST)
 
 
-def table_of(tokens: dict[str, str]) -> VaultTokens:
-    table = VaultTokens()
-    for name, token in tokens.items():
-        table.set_tokens(IDS[name], Tokens({token: Caller("mira")}))
-    return table
+def callers_of(tokens: dict[str, str]) -> dict[str, Callers]:
+    """Mira by her token in each vault."""
+    return {IDS[name]: digests_of({token: Caller("mira")}) for name, token in tokens.items()}
+
+
+@dataclass
+class CurrentTokens:
+    """The tokens of all vaults at this moment, as a host has them."""
+
+    callers: dict[str, Callers]
+
+    async def owner(self, digest: bytes) -> TokenOwner | None:
+        return await Tokens(self.callers).owner(digest)
 
 
 @contextlib.contextmanager
@@ -157,13 +166,13 @@ def serving_many(
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    table = table_of(TOKENS)
+    callers = callers_of(TOKENS)
     counts = Requests()
     page_settings = PageSettings(PageAddress(HOST, port))
     pages = HostPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
     routes = ServedRoutes(page=pages, mounts={"/mcp": streamable_http.application(vaults)})
-    app = application(vaults, access_of(table, settings), routes, counts)
-    host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)
+    app = application(vaults, access_of(CurrentTokens(callers), settings), routes, counts)
+    host = Host(vaults, callers, f"http://127.0.0.1:{port}", counts, pages)
     with running(Server(app, stopping=pages.stop_streams), listening):
         yield host
         for client in host.clients:

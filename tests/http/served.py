@@ -20,7 +20,7 @@ from vault_memory.http.auth import Access
 from vault_memory.http.connections import Limits
 from vault_memory.http.listen import Server, at_address, at_socket
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.tokens import Tokens, TokenTable
+from vault_memory.http.tokens import Callers, Tokens, TokenTable, token_digest
 from vault_memory.rules.paths.scopes import Caller
 
 MIRA = "mira-" + "a" * 40
@@ -70,6 +70,16 @@ def app_of(
     return application(SingleVault(memory), access, routes, requests)
 
 
+def digests_of(callers: Mapping[str, Caller]) -> Callers:
+    """The callers of tokens, by the digests of these."""
+    return {token_digest(token): caller for token, caller in callers.items()}
+
+
+def tokens_of(callers: Mapping[str, Caller]) -> Tokens:
+    """The tokens of the only vault of a server."""
+    return Tokens({"": digests_of(callers)})
+
+
 def access_of(tokens: TokenTable, settings: dict[str, Any], local: Caller | None = None) -> Access:
     """Access with settings of `[serve]`, and with limits of requests."""
     own = settings.keys() & {"requests_per_minute", "max_body_bytes"}
@@ -89,7 +99,7 @@ def serving(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
-    app = app_of(memory, access_of(Tokens(callers), settings, local), mounts)
+    app = app_of(memory, access_of(tokens_of(callers), settings, local), mounts)
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = Server(app, limits=limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -12,13 +12,14 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.http.many_vaults import IDS, NAMES, NOTE, TOKENS, WORDS, Host, Start, starter, table_of
+from tests.http.many_vaults import IDS, NAMES, NOTE, TOKENS, WORDS, Host, Start, callers_of, starter
+from tests.http.served import digests_of
 from tests.mcp.vaults import words
 from tests.scenarios.outside import until
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultUnreachable
 from vault_memory.http.application import MOST_CALLS
-from vault_memory.http.tokens import Tokens, VaultTokens, token_digest
+from vault_memory.http.tokens import Tokens, token_digest
 from vault_memory.rules.paths.scopes import Caller
 
 UNKNOWN = "unknown-" + "u" * 40
@@ -243,38 +244,37 @@ def test_a_host_has_no_routes_of_single_vaults(host: Host) -> None:
         assert host.client(None).get(path).status_code == 200
 
 
-def owner(table: VaultTokens, token: str) -> str | None:
+def owner(tokens: Tokens, token: str) -> str | None:
     async def ask() -> str | None:
-        match = await table.owner(token_digest(token))
+        match = await tokens.owner(token_digest(token))
         return None if match is None else match.vault
 
     return anyio.run(ask)
 
 
 def test_a_token_of_two_vaults_opens_neither() -> None:
-    table = table_of(TOKENS)
-    both = Tokens({TOKENS["north"]: Caller("mira"), UNKNOWN: Caller("mira")})
+    callers = callers_of(TOKENS)
+    both = digests_of({TOKENS["north"]: Caller("mira"), UNKNOWN: Caller("mira")})
 
-    table.set_tokens(IDS["south"], both)
+    tokens = Tokens(callers | {IDS["south"]: both})
 
-    assert owner(table, TOKENS["north"]) is None
-    assert owner(table, UNKNOWN) == IDS["south"]
-    assert list(table.shared()) == [(IDS["north"], IDS["south"])]
+    assert owner(tokens, TOKENS["north"]) is None
+    assert owner(tokens, UNKNOWN) == IDS["south"]
+    assert list(tokens.shared()) == [(IDS["north"], IDS["south"])]
+    assert tokens.ambiguous() == [token_digest(TOKENS["north"])]
 
-    table.drop(IDS["south"])
+    del callers[IDS["south"]]
+    tokens = Tokens(callers)
 
-    assert owner(table, TOKENS["north"]) == IDS["north"]
-    assert owner(table, UNKNOWN) is None
-    assert list(table.shared()) == []
+    assert owner(tokens, TOKENS["north"]) == IDS["north"]
+    assert owner(tokens, UNKNOWN) is None
+    assert list(tokens.shared()) == []
 
 
 def test_a_changed_token_opens_the_vault_and_the_old_one_does_not() -> None:
-    table = table_of(TOKENS)
+    changed = {IDS["north"]: digests_of({UNKNOWN: Caller("mira")})}
+    tokens = Tokens(callers_of(TOKENS) | changed)
 
-    table.set_tokens(IDS["north"], Tokens({UNKNOWN: Caller("mira")}))
-
-    assert owner(table, UNKNOWN) == IDS["north"]
-    assert owner(table, TOKENS["north"]) is None
-    assert len(table) == len(NAMES)
-    table.drop("nowhere")
-    assert len(table) == len(NAMES)
+    assert owner(tokens, UNKNOWN) == IDS["north"]
+    assert owner(tokens, TOKENS["north"]) is None
+    assert len(tokens) == len(NAMES)

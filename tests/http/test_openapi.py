@@ -11,13 +11,12 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
 from tests.every import every
-from tests.http.served import CALLERS, MIRA, Served, app_of, serving
+from tests.http.served import CALLERS, MIRA, Served, app_of, serving, tokens_of
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.server_sections import Serve
 from vault_memory.contract.calls import ROUTES
 from vault_memory.http.auth import Access
 from vault_memory.http.openapi import document
-from vault_memory.http.tokens import Tokens
 
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
@@ -137,7 +136,7 @@ def test_odd_names_of_conversations_are_told_in_a_described_error(memory: VaultM
 
 
 def test_no_route_is_missing_from_the_document(sample: VaultMemory):
-    app: Any = app_of(sample, Access(Tokens(CALLERS), Serve()))
+    app: Any = app_of(sample, Access(tokens_of(CALLERS), Serve()))
 
     served = {
         (route.path.replace(":path}", "}"), method)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.every import every
 from tests.http.many_vaults import IDS, Host, starter
+from tests.http.served import digests_of
 from tests.http.test_scopes import (
     CALLERS,
     CHANGING,
@@ -20,7 +21,6 @@ from tests.http.test_scopes import (
     every_answer,
     tree,
 )
-from vault_memory.http.tokens import Tokens
 
 HERS_TOKEN, OTHER_TOKEN = MIRA, "other-" + "o" * 40
 """Mira's of the north, and that of the other Mira in the south"""
@@ -32,8 +32,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         folder = tmp_path_factory.mktemp("vaults")
         host = starter(folder, stack)(requests_per_minute=10_000_000)
         caller = CALLERS[MIRA]
-        host.table.set_tokens(IDS["north"], Tokens({HERS_TOKEN: caller}))
-        host.table.set_tokens(IDS["south"], Tokens({OTHER_TOKEN: caller}))
+        host.callers[IDS["north"]] = digests_of({HERS_TOKEN: caller})
+        host.callers[IDS["south"]] = digests_of({OTHER_TOKEN: caller})
         memory = host.vaults.memory("north")
         for note, text in HERS.items():
             path = memory.root / note

@@ -7,7 +7,7 @@ import pytest
 from vault_memory import config
 from vault_memory.config.server_sections import ServeToken
 from vault_memory.errors import ConfigError
-from vault_memory.http.tokens import Tokens, TokenUnsafe
+from vault_memory.http.tokens import TokenUnsafe, load_tokens, token_digest
 from vault_memory.rules.paths.scopes import Caller
 
 MIRA = "mira-" + "a" * 40
@@ -35,10 +35,10 @@ def test_each_configured_token_opens_the_notes_of_its_person(tmp_path: Path, vau
         f'[[serve.tokens]]\nuser = "tomas"\ntoken_file = "{tomas}"\nchannel = "den"\nprivate = true\n'
     )
 
-    tokens = Tokens.load(config.load(file, {}).serve.tokens, root=vault)
+    tokens = load_tokens(config.load(file, {}).serve.tokens, root=vault)
 
-    assert tokens.caller(MIRA) == Caller("mira", "harbour", ("crew",))
-    assert tokens.caller(TOMAS) == Caller("tomas", "den", private=True)
+    assert tokens.get(token_digest(MIRA)) == Caller("mira", "harbour", ("crew",))
+    assert tokens.get(token_digest(TOMAS)) == Caller("tomas", "den", private=True)
     assert len(tokens) == 2
 
 
@@ -46,13 +46,13 @@ def test_each_configured_token_opens_the_notes_of_its_person(tmp_path: Path, vau
     "bearer", ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS]
 )
 def test_a_different_text_is_not_accepted_as_a_token(tmp_path: Path, vault: Path, bearer: str):
-    tokens = Tokens.load([ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault)
+    tokens = load_tokens([ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault)
 
-    assert tokens.caller(bearer) is None
+    assert tokens.get(token_digest(bearer)) is None
 
 
 def test_without_tokens_every_request_is_refused(vault: Path):
-    assert Tokens.load([], root=vault).caller("") is None
+    assert load_tokens([], root=vault).get(token_digest("")) is None
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
@@ -62,7 +62,7 @@ def test_a_token_file_that_others_can_read_or_write_is_refused(
     file = written(tmp_path / "token", MIRA, mode)
 
     with pytest.raises(TokenUnsafe, match="read by others") as error:
-        Tokens.load([ServeToken("mira", file)], root=vault)
+        load_tokens([ServeToken("mira", file)], root=vault)
 
     assert error.value.hint == f"run `chmod 600 {file}`"
     assert error.value.exit_code == 3
@@ -74,7 +74,7 @@ def test_a_token_file_in_the_vault_is_refused_even_behind_a_symlink(tmp_path: Pa
 
     for file in (vault / "token", tmp_path / "link"):
         with pytest.raises(TokenUnsafe, match="is in the vault"):
-            Tokens.load([ServeToken("mira", str(file))], root=vault)
+            load_tokens([ServeToken("mira", str(file))], root=vault)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_short_or_odd_token_is_refused_without_being_shown(
     tmp_path: Path, vault: Path, text: str, about: str
 ):
     with pytest.raises(TokenUnsafe, match=about) as error:
-        Tokens.load([ServeToken("mira", written(tmp_path / "file", text))], root=vault)
+        load_tokens([ServeToken("mira", written(tmp_path / "file", text))], root=vault)
 
     assert not text or text not in str(error.value) + error.value.hint
 
@@ -99,7 +99,7 @@ def test_a_short_or_odd_token_is_refused_without_being_shown(
 def test_a_missing_token_file_is_reported_with_its_setting(tmp_path: Path, vault: Path):
     for file in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(ConfigError) as error:
-            Tokens.load([ServeToken("mira", str(file))], root=vault)
+            load_tokens([ServeToken("mira", str(file))], root=vault)
         assert "serve.tokens[0].token_file" in error.value.hint
 
 
@@ -110,7 +110,7 @@ def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
     ]
 
     with pytest.raises(TokenUnsafe, match="also that of `mira`") as error:
-        Tokens.load(rows, root=vault)
+        load_tokens(rows, root=vault)
 
     assert MIRA not in str(error.value)
 
@@ -127,4 +127,4 @@ def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
 )
 def test_a_token_without_a_person_is_refused(tmp_path: Path, vault: Path, row: dict):
     with pytest.raises(TokenUnsafe, match="nobody"):
-        Tokens.load([ServeToken(token_file=written(tmp_path / "token", MIRA), **row)], root=vault)
+        load_tokens([ServeToken(token_file=written(tmp_path / "token", MIRA), **row)], root=vault)

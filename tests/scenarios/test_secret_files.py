@@ -24,7 +24,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.http.application import vault_routes
 from vault_memory.http.auth import Access
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.tokens import Tokens
+from vault_memory.http.tokens import Tokens, load_tokens
 
 SECRET = "0123456789abcdef" * 4
 SERVER = "http://127.0.0.1:9/v1"
@@ -52,7 +52,7 @@ def remote(memory: VaultMemory) -> str:
 
 
 def tokens(memory: VaultMemory) -> str:
-    return raised(lambda: Tokens.load(memory.vault.config.serve.tokens, root=memory.root))
+    return raised(lambda: load_tokens(memory.vault.config.serve.tokens, root=memory.root))
 
 
 def metrics(memory: VaultMemory) -> str:

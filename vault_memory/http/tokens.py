@@ -3,14 +3,15 @@
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.server_sections import ServeToken
-from vault_memory.edits.people import twins
+from vault_memory.edits.people import refuse_twin, twins
 from vault_memory.errors import ConfigError
+from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.scopes import Caller
 
 SHORTEST = 32
@@ -20,6 +21,10 @@ MAKE_ONE = "make one: `(umask 077; openssl rand -hex 32 > FILE)`"
 
 class TokenUnsafe(ConfigError):
     """A token is missing, others can read or guess it, or two bots have it."""
+
+
+Callers = Mapping[bytes, Caller]
+"""The digest of each token of a vault → its caller"""
 
 
 class TokenOwner(NamedTuple):
@@ -40,59 +45,33 @@ class TokenTable(Protocol):
         """
 
 
-class Tokens:
-    """The callers by the digests of their tokens; the tokens themselves are not kept."""
+def load_tokens(rows: Iterable[ServeToken], *, root: Path, layout: Layout | None = None) -> Callers:
+    """Loads the tokens of `[[serve.tokens]]`; no file may be in the vault `root`.
 
-    def __init__(self, callers: Mapping[str, Caller]) -> None:
-        self._callers = tuple((token_digest(token), caller) for token, caller in callers.items())
-
-    @classmethod
-    def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
-        """Loads the tokens of `[[serve.tokens]]`; no file may be in the vault `root`.
-
-        Raises TokenUnsafe.
-        """
-        callers: dict[str, Caller] = {}
-        for number, row in enumerate(tokens):
-            setting = f"serve.tokens[{number}].token_file"
-            token = token_in(Path(row.token_file).expanduser(), setting, root)
-            if token in callers:
-                raise TokenUnsafe(
-                    f"the token of `{setting}` is also that of `{callers[token].user}`",
-                    hint=f"give each bot its own token; {MAKE_ONE}",
-                )
-            callers[token] = _caller(row, setting)
-        for names in twins(caller.user for caller in callers.values()):
+    With the `layout` of the vault, its folders count as well. Raises TokenUnsafe, NameTaken.
+    """
+    callers: dict[bytes, Caller] = {}
+    for number, row in enumerate(rows):
+        setting = f"serve.tokens[{number}].token_file"
+        digest = token_digest(token_in(Path(row.token_file).expanduser(), setting, root))
+        if digest in callers:
             raise TokenUnsafe(
-                f"the tokens are of {' and '.join(map(repr, names))}, which cannot be told apart",
-                hint="name one person in one way in each `serve.tokens` table",
+                f"the token of `{setting}` is also that of `{callers[digest].user}`",
+                hint=f"give each bot its own token; {MAKE_ONE}",
             )
-        return cls(callers)
-
-    def caller(self, bearer: str) -> Caller | None:
-        """Returns the caller of a token, or None."""
-        return self._caller_of(token_digest(bearer))
-
-    async def owner(self, digest: bytes) -> TokenOwner | None:
-        """Returns the owner of the token with this digest, or None."""
-        caller = self._caller_of(digest)
-        return None if caller is None else TokenOwner(caller)
-
-    @property
-    def callers(self) -> Sequence[tuple[bytes, Caller]]:
-        """The digest of each token with its caller."""
-        return self._callers
-
-    def _caller_of(self, digest: bytes) -> Caller | None:
-        match = None
-        # Every token is compared, in constant time: the duration must tell nothing about them.
-        for own_digest, caller in self._callers:
-            if hmac.compare_digest(own_digest, digest):
-                match = caller
-        return match
-
-    def __len__(self) -> int:
-        return len(self._callers)
+        callers[digest] = _caller(row, setting)
+    users = [caller.user for caller in callers.values()]
+    for names in twins(users):
+        raise TokenUnsafe(
+            f"the tokens are of {' and '.join(map(repr, names))}, which cannot be told apart",
+            hint="name one person in one way in each `serve.tokens` table",
+        )
+    if layout is not None:
+        for user in users:
+            # Fault (H124): two names that are one folder on some systems would open each
+            # other's notes.
+            refuse_twin(user, root, layout)
+    return callers
 
 
 def _caller(row: ServeToken, setting: str) -> Caller:
@@ -130,46 +109,30 @@ def token_digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-# --- Tokens of many vaults ---
+# --- Tokens of all vaults ---
 
-# The tokens of many vaults in one table: each token opens one vault.
+# One table: each token opens one vault.
 
 _NO_DIGEST = bytes(32)
 """Compared when no token matches; no SHA-256 that anybody knows a text of"""
 
 
-class VaultTokens:
-    """Finds the owner of a token among all vaults by one look-up.
+class Tokens:
+    """Finds the owner of a token among all vaults by one look-up."""
 
-    Only the event loop of the server may change it and ask it.
-    """
-
-    # `Tokens` compares every token in constant time, which is too slow for 100,000. Here a
-    # dictionary finds the digest, and its duration may depend on the first bytes of SHA-256
+    # To compare every token in constant time takes too long for 100,000.
+    # A dictionary finds the digest, and its duration may depend on the first bytes of SHA-256
     # digests. A client gains nothing from that: it cannot choose the digest of what it sends, and
     # with a digest it would still need a text that has it. The digest in the table is compared
     # in constant time, and a fixed one when the table has none.
 
-    def __init__(self) -> None:
+    def __init__(self, vaults: Mapping[str, Callers]) -> None:
+        """Gets the callers of each vault; "" is the key of the only one."""
         self._owners: dict[bytes, list[TokenOwner]] = defaultdict(list)
         """Digest → its owner; more than one when vaults have the same token"""
-        self._digests: dict[str, tuple[bytes, ...]] = {}
-        """Vault → the digests of its tokens"""
-
-    def set_tokens(self, vault: str, tokens: Tokens) -> None:
-        """Replaces the tokens of a vault."""
-        self.drop(vault)
-        for digest, caller in tokens.callers:
-            owner = TokenOwner(caller, vault)
-            self._owners[digest].append(owner)
-        self._digests[vault] = tuple(digest for digest, _ in tokens.callers)
-
-    def drop(self, vault: str) -> None:
-        """Removes the tokens of a vault; a vault without tokens is no error."""
-        for digest in self._digests.pop(vault, ()):
-            other_owners = [owner for owner in self._owners.pop(digest) if owner.vault != vault]
-            if other_owners:
-                self._owners[digest] = other_owners
+        for vault, callers in vaults.items():
+            for digest, caller in callers.items():
+                self._owners[digest].append(TokenOwner(caller, vault))
 
     async def owner(self, digest: bytes) -> TokenOwner | None:
         """Returns the owner of the token with this digest, or None."""

@@ -62,7 +62,7 @@ def catalog_status(catalog: VaultCatalog) -> "VaultHostJson":
                 "root": entry.root,
                 "vault": entry.vault,
                 "state": "refused" if trouble else "closed",
-                "tokens": len(entry.tokens.callers) if entry.tokens else 0,
+                "tokens": len(entry.tokens or ()),
                 "polled": False,
                 "trouble": trouble or token_troubles.get(entry.vault, ""),
             }

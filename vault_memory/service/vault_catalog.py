@@ -13,9 +13,8 @@ from pathlib import Path
 from vault_memory import config as configuration
 from vault_memory.api.redact_paths import without_paths
 from vault_memory.api.vault_service import VaultUnavailable
-from vault_memory.edits.people import refuse_twin
 from vault_memory.errors import VaultMemoryError
-from vault_memory.http.tokens import Tokens, VaultTokens
+from vault_memory.http.tokens import Callers, Tokens, load_tokens
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.open_vault import with_owner
 from vault_memory.service.host_folder import check_folder, vault_folders
@@ -37,7 +36,7 @@ class CatalogEntry:
     """The folder of the vault"""
     vault: str
     """The id in its marker; empty when the marker cannot be read"""
-    tokens: Tokens | None = None
+    tokens: Callers | None = None
     """The tokens of its configuration; None when the vault cannot be served"""
     trouble: str = ""
     """Why the vault cannot be served; empty when it can"""
@@ -77,7 +76,8 @@ def read_entry(root: str, environment: Mapping[str, str]) -> CatalogEntry:
         for row in config.serve.tokens:
             files.append(os.path.expanduser(row.token_file))
             signatures.append(_signature_of(files[-1]))
-        tokens = _load_tokens(Path(root), with_owner(config, marker))
+        layout = Layout(user=with_owner(config, marker).layout.user)
+        tokens = load_tokens(config.serve.tokens, root=Path(root), layout=layout)
     except (VaultMemoryError, OSError) as error:
         return CatalogEntry(
             root, vault, trouble=str(error), files=tuple(files), signature=tuple(signatures)
@@ -87,10 +87,10 @@ def read_entry(root: str, environment: Mapping[str, str]) -> CatalogEntry:
 
 def earlier_tokens(
     root: str, vault: str, environment: Mapping[str, str]
-) -> dict[str, Tokens | None]:
+) -> dict[str, Callers | None]:
     """Returns the vaults that this folder was before it had the id `vault`, with their tokens."""
     states = state_root(environment)
-    earlier: dict[str, Tokens | None] = {}
+    earlier: dict[str, Callers | None] = {}
     for vault_id in vaults_at(os.path.realpath(root), states):
         if vault_id == vault:
             continue
@@ -98,20 +98,8 @@ def earlier_tokens(
         with suppress(VaultMemoryError, OSError):
             file = StateFolder(states / vault_id).config_file
             rows = configuration.load(file, environment).serve.tokens
-            earlier[vault_id] = Tokens.load(rows, root=Path(root))
+            earlier[vault_id] = load_tokens(rows, root=Path(root))
     return earlier
-
-
-def _load_tokens(root: Path, config: configuration.Config) -> Tokens:
-    """Raises TokenUnsafe, NameTaken."""
-    rows = config.serve.tokens
-    tokens = Tokens.load(rows, root=root)
-    layout = Layout(user=config.layout.user)
-    for row in rows:
-        # Fault (H124): two names that are one folder on some systems would open each
-        # other's notes.
-        refuse_twin(row.user, root, layout)
-    return tokens
 
 
 def _signature(files: tuple[str, ...]) -> tuple[FileSignature, ...]:
@@ -165,7 +153,7 @@ class _Content:
     by_root: Mapping[str, CatalogEntry]
     by_vault: Mapping[str, CatalogEntry]
     """The vaults that can be served"""
-    tokens: VaultTokens
+    tokens: Tokens
     shared_tokens: Collection[Collection[str]] = ()
     refused: Mapping[bytes, str] = field(default_factory=dict)
     """Digest of a token that opens nothing now → why"""
@@ -187,8 +175,8 @@ class VaultCatalog:
             name: value for name, value in environment.items() if name not in OF_ONE_VAULT
         }
         self._lock = threading.Lock()
-        self._content = _Content({}, {}, VaultTokens())
-        self._last_tokens: dict[str, Tokens] = {}
+        self._content = _Content({}, {}, Tokens({}))
+        self._last_tokens: dict[str, Callers] = {}
         """Folder → the tokens that opened it when it was last served"""
         self._reported: dict[str, str] = {}
         """Folder → the trouble that the log names already"""
@@ -219,7 +207,7 @@ class VaultCatalog:
         return self._content.troubles.get(vault, "")
 
     @property
-    def tokens(self) -> VaultTokens:
+    def tokens(self) -> Tokens:
         """The tokens of all vaults at this moment."""
         return self._content.tokens
 
@@ -274,11 +262,8 @@ class VaultCatalog:
         if is_same:
             return CatalogChanges()
         by_vault = _served(entries, self._first_root)
-        tokens = VaultTokens()
-        for vault, entry in by_vault.items():
-            assert entry.tokens is not None
-            tokens.set_tokens(vault, entry.tokens)
-            self._last_tokens[entry.root] = entry.tokens
+        tokens = Tokens({vault: entry.tokens or {} for vault, entry in by_vault.items()})
+        self._last_tokens |= {entry.root: entry.tokens or {} for entry in by_vault.values()}
         self._content = _Content(entries, by_vault, tokens, tokens.shared())
         self._last_tokens = {
             root: tokens for root, tokens in self._last_tokens.items() if root in entries
@@ -307,8 +292,7 @@ class VaultCatalog:
                     troubles[vault] = reason
             last = self._last_tokens.get(entry.root)
             for tokens in (last, entry.tokens, *earlier.values()):
-                callers = () if tokens is None else tokens.callers
-                refused.update({digest: reason for digest, _ in callers})
+                refused.update(dict.fromkeys(tokens or (), reason))
         self._content = replace(self._content, refused=refused, troubles=troubles)
 
     def _current(self, root: str) -> CatalogEntry:

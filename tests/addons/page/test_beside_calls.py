@@ -2,18 +2,17 @@
 
 from starlette.testclient import TestClient
 
-from tests.http.served import CALLERS, MIRA, app_of
+from tests.http.served import CALLERS, MIRA, app_of, tokens_of
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.running import PageAddress
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.auth import Access
-from vault_memory.http.tokens import Tokens
 
 
 def test_bots_get_the_same_answers_beside_the_page(sample: VaultMemory) -> None:
-    access = Access(Tokens(CALLERS), Serve())
+    access = Access(tokens_of(CALLERS), Serve())
     settings = PageSettings(PageAddress("localhost", 80))
     page = page_application(sample, settings, EventHub(sample))
     headers = {"authorization": f"Bearer {MIRA}"}

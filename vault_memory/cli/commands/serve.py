@@ -20,7 +20,6 @@ from vault_memory.cli.listener_settings import (
 )
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
-from vault_memory.edits import people
 from vault_memory.errors import ConfigError, NoVault, UsageError
 from vault_memory.http import application, auth, listen, prometheus
 from vault_memory.http import tokens as http_tokens
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
-    from vault_memory.http.tokens import Tokens
     from vault_memory.rules.paths.scopes import Caller
 
 
@@ -132,7 +130,8 @@ def _serve(
     *,
     with_page: bool,
 ) -> None:
-    tokens = _load_tokens(memory, settings)
+    callers = http_tokens.load_tokens(settings.tokens, root=memory.root, layout=memory.layout)
+    tokens = http_tokens.Tokens({"": callers})
     has_other_access = settings.metrics_token_file or memory.vault.config.talk.secret_file
     # Fault: a server that refuses each request looks as if it worked.
     if not (tokens or local or has_other_access or with_page):
@@ -156,15 +155,6 @@ def _serve(
     else:
         listen.listen(app, listening.socket, say_where)
     context.say("stopped")
-
-
-def _load_tokens(memory: "VaultMemory", settings: "Serve") -> "Tokens":
-    """Return the tokens of the bots. Raises TokenUnsafe."""
-    tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
-    for row in settings.tokens:
-        # Two names that are one folder on some systems would open each other's notes.
-        people.refuse_twin(row.user, memory.root, memory.layout)
-    return tokens
 
 
 def _make_token(context: Context, name: str, local: LocalCaller) -> None:
