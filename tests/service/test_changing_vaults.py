@@ -1,6 +1,7 @@
 """Vaults that move, go, come back or change their settings while a host serves them."""
 
 import asyncio
+import json
 import re
 import threading
 import time
@@ -16,6 +17,7 @@ from tests.service.running_host import run, running_host, until
 from tests.service.test_vault_host import hosting, search
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
+from vault_memory.service import vault_host
 from vault_memory.service.daemon_lock import DaemonLock
 from vault_memory.service.hosted_vault import HostedVault
 from vault_memory.service.service_vault import CHECK_SECONDS
@@ -93,6 +95,28 @@ def test_saves_in_two_vaults_that_changed_places_are_found(vaults: Vaults) -> No
                 add_line(vaults.path / place, f"Puffin {number} sleeps in {vault}")
                 texts = asyncio.run(search(host, vault, f"puffin {number}"))
                 assert f"- Puffin {number} sleeps in {vault}" in texts
+
+
+def test_a_save_after_an_owner_was_named_is_not_indexed_for_the_owner_before(
+    vaults: Vaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The next look for changed markers comes too late.
+    monkeypatch.setattr(vault_host, "FILES_SECONDS", 3600.0)
+    root = vaults.add("north")
+    vault_id = vaults.vault_of("north")
+    with hosting(vaults) as host:
+        assert until(lambda: is_answered(host, vault_id))
+        north = hosted(host, vault_id)
+        before = north.open_vault
+        marker = root / ".vault-memory"
+        marker.write_text(json.dumps(json.loads(marker.read_text()) | {"owner": "mira"}))
+        add_line(root, "The oars are red")
+        assert until(lambda: north.open_vault not in (None, before))
+        assert before is not None
+        assert before.memory.vault.owner == ""
+        assert north.open_vault is not None
+        assert north.open_vault.memory.vault.owner == "mira"
+        assert "- The oars are red" in asyncio.run(search(host, vault_id, "oars"))
 
 
 @pytest.mark.parametrize("other", ["south", "plain"])

@@ -19,22 +19,21 @@ def upkeep_here(memory: VaultMemory) -> Iterator[ServiceVault]:
     watcher = Watcher(own.root, own.vault.config.watch)
     lanes = Lanes.with_threads(upkeep=0, sync=1, nights=1, embedding=1)
     owner = VaultOwner(lanes=lanes, is_stopping=lambda: False, is_alone=True)
-    vault = ServiceVault(own, watcher, owner, DaemonLock(own.vault.state.lock_file))
+    lock = DaemonLock(own.vault.state.lock_file)
+    vault = ServiceVault(own, watcher, owner, lock)
     is_over = threading.Event()
 
     def run() -> None:
         while not is_over.is_set():
-            hints = vault.take_hints(min(0.2, vault.upkeep.wait()))
-            if hints is not None:
-                vault.upkeep.upkeep_turn(hints)
+            vault.tend_vault(0.2)
 
-    with ExitStack() as stack:
+    with lock, ExitStack() as stack:
         vault.open(stack)
         vault.begin()
         thread = threading.Thread(target=run)
         thread.start()
         try:
-            with answered_here(own.vault.state.socket, vault.calls()):
+            with answered_here(own.vault.state.socket, vault.calls.table()):
                 yield vault
         finally:
             is_over.set()

@@ -13,7 +13,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.service import sync_turns
 from vault_memory.service.daemon_lock import DaemonLock
 from vault_memory.service.service_manager import Notify, StopRequest
-from vault_memory.service.service_vault import ServiceVault, Stopping, VaultOwner
+from vault_memory.service.service_vault import OwnerChanged, ServiceVault, Stopping, VaultOwner
 from vault_memory.service.socket_calls import EditRequests, MemoryCall
 from vault_memory.service.socket_server import SocketServer
 from vault_memory.service.turn_lane import Lanes
@@ -100,7 +100,7 @@ class Daemon:
             self._vault.open(stack.enter_context(ExitStack()))
             self.memory.vault.indexing.index()
             stack.callback(self._end_turns)
-            calls = {**self._vault.calls(), **self._edit_calls.table()}
+            calls = {**self._vault.calls.table(), **self._edit_calls.table()}
             server = SocketServer(self.memory.vault.state.socket, calls)
             stack.callback(server.close)
             stack.callback(self._begin_end)
@@ -110,15 +110,23 @@ class Daemon:
                 self._watch(ready)
             except Stopping:
                 logger.info("asked to stop; the next start scans the remaining notes")
+            except OwnerChanged:
+                self.must_reopen = True
 
     def _watch(self, ready: Callable[[], None]) -> None:
-        """Scans the vault, and takes turns until `stop`. Raises Stopping, StateFolderGone."""
+        """Scans the vault, and takes turns until `stop`.
+
+        Raises Stopping, StateFolderGone, OwnerChanged.
+        """
         self._vault.begin()
         ready()
         self.notify.ready(self._doing())
-        while not (self.ending.is_made() or self.must_reopen):
-            self._lock.check()
-            self._take_turn()
+        while not self.ending.is_made():
+            self._vault.tend_vault(min(TICK_SECONDS, self.notify.wait()))
+            if self._vault.upkeep.trouble:
+                # Fault: while the vault is away, each hint would make a scan of all of it.
+                self.ending.wait(RETRY_SECONDS)
+            self.notify.report_state(self._doing())
 
     def _begin_end(self) -> None:
         self._is_ending = True
@@ -133,19 +141,6 @@ class Daemon:
         self._lanes.sync.join(sync_turns.PATIENCE_SECONDS)
         self._lanes.nights.join(PATIENCE_SECONDS)
         self._lanes.embedding.join(PATIENCE_SECONDS)
-
-    def _take_turn(self) -> None:
-        seconds = min(TICK_SECONDS, self._vault.upkeep.wait(), self.notify.wait())
-        hints = self._vault.take_hints(seconds)
-        # Fault: a note would be indexed for the owner of before. The next start scans it.
-        if self.memory.vault.has_other_owner:
-            self.must_reopen = True
-            return
-        if hints is not None:
-            self._vault.upkeep.upkeep_turn(hints)
-        if self._vault.upkeep.trouble:
-            self.ending.wait(RETRY_SECONDS)
-        self.notify.report_state(self._doing())
 
     def tell_progress(self, completed: int, total: int) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""

@@ -18,6 +18,7 @@ from vault_memory.service.host_folder import has_more_notes
 from vault_memory.service.resting_state import Leftovers, RestingState, journal_in, leftovers_in
 from vault_memory.service.service_vault import (
     CHECK_SECONDS,
+    OwnerChanged,
     ServiceVault,
     Stopping,
     VaultOwner,
@@ -218,19 +219,26 @@ class HostedVault:
             return self._retry_seconds()
         vault = self.open_vault
         assert vault is not None
-        try:
-            seconds = vault.tend_vault()
-        except VaultMemoryError as error:
-            # Fault (A26): the state folder was removed. It is made again, and the notes are
-            # read again.
-            logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
-            self._reopen()
-            seconds = 0.0
+        # Fault: a vault that is opened again once nobody uses it would be tended meanwhile with
+        # an owner or a state folder of before, and each turn would warn.
+        seconds = self._tend(vault) if self._opened_entry else CLOSING_SECONDS
         if vault.may_tend():
             self._reopen()
         if self._may_close(vault) and self._close(vault):
             return self._seconds_until_due()
         return self._pause_after_turn(vault, seconds)
+
+    def _tend(self, vault: ServiceVault) -> float:
+        """Takes a turn of the upkeep of the open vault. Returns the seconds until the next."""
+        vault.look_for_writes()
+        try:
+            return vault.tend_vault()
+        except (VaultMemoryError, OwnerChanged) as error:
+            # Fault (A26): the state folder was removed. It is made again, and the notes are
+            # read again.
+            logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
+            self._reopen()
+            return CLOSING_SECONDS
 
     def _pause_after_turn(self, vault: ServiceVault, seconds: float) -> float:
         """Returns the seconds until the next turn of an open vault, whose upkeep names `seconds`."""

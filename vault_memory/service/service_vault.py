@@ -28,7 +28,6 @@ from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.watch.change_queue import ChangeHints
 
 if TYPE_CHECKING:
-    from vault_memory.service.socket_server import Call
     from vault_memory.vault.watch.vault_watch import VaultWatch
     from vault_memory.vault.watch.watcher import Watcher
 
@@ -46,6 +45,10 @@ FIRST_NIGHT_SECONDS = 2.0
 
 class Stopping(Exception):
     """The process must stop, and a scan ends early. The next start scans the remaining notes."""
+
+
+class OwnerChanged(Exception):
+    """The notes have another owner than when the vault was opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,8 @@ class ServiceVault:
         self.syncing: SyncTurns
         self.served: VaultMemory
         """For requests, which take no turn of the upkeep"""
+        self.calls: Calls
+        """For the socket of the vault"""
         self.upkeep: VaultUpkeep
         """What this process does for a vault that it tends"""
         self.is_tended = lock is not None
@@ -123,23 +128,17 @@ class ServiceVault:
             # before the scan.
             stack.callback(self._watch.stop)
             self._watch.start()
-        if not self._owner.is_alone:
-            self.served = self._fork()
-            stack.callback(self.served.close)
         self.syncing = SyncTurns(
-            self._fork(),
+            self.fork(),
             tell=lambda report: self._owner.tell_work(f"synced: {pass_counts(report)}"),
             wake=partial(self._plan, self._owner.lanes.sync),
         )
         stack.callback(self._close_job, self._owner.lanes.sync, self.syncing.close)
         if self.is_tended:
             stack.callback(self.upkeep.close)
-            self._calls = Calls(self.memory, self.upkeep, self.syncing)
-            if not self._owner.is_alone:
-                # The answers under way at the end of a process need their connection.
-                stack.callback(self._calls.close)
+            self.calls = Calls(self.memory, self.upkeep, self.syncing)
 
-    def _fork(self) -> VaultMemory:
+    def fork(self) -> VaultMemory:
         """Opens the vault for another thread. Raises VaultUnreachable."""
         fork = self.memory.fork()
         try:
@@ -156,7 +155,7 @@ class ServiceVault:
         Returns None when another vault took its folder: the next look for moved vaults closes it.
         """
         try:
-            fork = self._fork()
+            fork = self.fork()
         except VaultUnreachable:
             return None
         self.closing.callback(self._close_job, lane, fork.close)
@@ -175,7 +174,7 @@ class ServiceVault:
         """
         upkeep, resting = self.upkeep, self._owner.resting
         # The scan covers what the watch asks for, so that it need not be made twice.
-        hints = self.take_hints()
+        hints = self._take_hints()
         if resting and not hints and resting.holds_for(self.memory.vault.indexing):
             self._scanned_at = resting.scanned_at
             self._tended_journal = self._owner.journal
@@ -203,38 +202,41 @@ class ServiceVault:
         self.memory.vault.shrink()
         self.served.vault.shrink()
         if self.is_tended:
-            self._calls.shrink()
+            self.calls.shrink()
 
     def close(self) -> None:
         """Closes the vault, between two turns of each kind."""
         self.closing.close()
 
-    def calls(self) -> "dict[str, Call]":
-        """Returns the calls that are answered for the socket of the vault."""
-        return self._calls.table()
-
     # --- The upkeep ---
 
-    def tend_vault(self) -> float:
-        """Takes a turn of the upkeep. Returns the seconds until the next, without new hints.
+    def tend_vault(self, patience: float = 0.0) -> float:
+        """Waits for hints, at most `patience` seconds, and takes a turn of the upkeep.
 
-        Raises StateFolderGone.
+        Returns the seconds until the next turn, without new hints. Raises StateFolderGone, and
+        OwnerChanged.
         """
         if self._lock is None:
             return CHECK_SECONDS
         self._lock.check()
-        journal = journal_in(self._state)
-        if journal != self._tended_journal:
+        hints = self._take_hints(min(patience, self.upkeep.wait()))
+        # Fault: a note would be indexed for the owner of before. The next opening scans it.
+        if self.memory.vault.has_other_owner:
+            raise OwnerChanged("the notes have another owner now")
+        if hints is not None:
+            self.upkeep.upkeep_turn(hints)
+        return min(self.upkeep.wait(), self._watch.wait())
+
+    def look_for_writes(self) -> None:
+        """Plans a check of pending writes if the journal changed since the last one."""
+        journal, before = journal_in(self._state), self._tended_journal
+        self._tended_journal = journal
+        if self.is_tended and journal != before:
             # Fault: a request may have left a write that waits. Nobody would finish it after
             # the vault was closed.
             self.upkeep.look_for_writes()
-        hints = self.take_hints()
-        if hints is not None:
-            self.upkeep.upkeep_turn(hints)
-        self._tended_journal = journal
-        return min(self.upkeep.wait(), self._watch.wait())
 
-    def take_hints(self, seconds: float = 0.0) -> ChangeHints | None:
+    def _take_hints(self, seconds: float = 0.0) -> ChangeHints | None:
         """Waits for hints, at most so many seconds. Returns None when the watcher failed."""
         try:
             return self._watch.take(seconds)
@@ -260,8 +262,7 @@ class ServiceVault:
 
     def has_new_writes(self) -> bool:
         """Whether the journal changed since the last turn of the upkeep looked at it."""
-        is_new = self._tended_journal != journal_in(self._state)
-        return self.is_tended and is_new
+        return self.is_tended and self._tended_journal != journal_in(self._state)
 
     def look_soon(self) -> None:
         """Plans a check of the drop folder and of pending writes."""
@@ -437,11 +438,15 @@ def open_among_many(
             # Other programs put turns there.
             memory.conversations.drop_folder.make()
             watch.settings = memory.vault.config.watch
+        opened.served = opened.fork()
+        stack.callback(opened.served.close)
         opened.open(stack)
         if lock is not None:
+            # A daemon leaves them open: answers under way at its end need their connection.
+            stack.callback(opened.calls.close)
             opened.begin()
             socket = memory.vault.state.socket
-            stack.enter_context(answered_here(socket, opened.calls()))
+            stack.enter_context(answered_here(socket, opened.calls.table()))
         opened.closing = stack.pop_all()
         return opened
 
