@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.vault.clock_sanity import BACK, HOLD, LEAP, Clock
+from vault_memory.vault.write.writer import BACK, HOLD, LEAP, Clock
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

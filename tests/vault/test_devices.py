@@ -9,7 +9,7 @@ import pytest
 from tests.edits.conftest import Desk
 from vault_memory.edits.commands import ApplyOps
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.vault.device_id import device_of, own_log
+from vault_memory.vault.devices import device_of, own_log
 from vault_memory.vault.jsonl_log import merge_records
 
 

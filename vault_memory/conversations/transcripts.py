@@ -21,8 +21,7 @@ from vault_memory.rules.conversations.turn import (
     union_of_turns,
 )
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.vault.device_id import own_log
-from vault_memory.vault.devices import Devices
+from vault_memory.vault.devices import Devices, own_log
 from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.jsonl_log import Appended, append_records, last_lines
 from vault_memory.vault.listing import Stat

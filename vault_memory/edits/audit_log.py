@@ -22,8 +22,7 @@ from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, in_order, unite
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
-from vault_memory.vault.device_id import own_log
-from vault_memory.vault.devices import Devices
+from vault_memory.vault.devices import Devices, own_log
 from vault_memory.vault.jsonl_log import append_checked, last_lines, lines_from_end, sync_records
 from vault_memory.vault.reader import Folder
 

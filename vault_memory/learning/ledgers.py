@@ -16,8 +16,7 @@ from vault_memory.rules.learning.ledger_lines import DAILY, is_record, ledger_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.scope_notes import Places
 from vault_memory.search.open_vault import OpenVault
-from vault_memory.vault.device_id import is_device, own_log
-from vault_memory.vault.devices import Devices
+from vault_memory.vault.devices import Devices, is_device, own_log
 from vault_memory.vault.jsonl_log import append_records, read_records
 from vault_memory.vault.reader import Folder
 

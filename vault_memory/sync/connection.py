@@ -41,7 +41,7 @@ from vault_memory.sync.status import (
     update_status,
 )
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
-from vault_memory.vault.device_id import device_of
+from vault_memory.vault.devices import device_of
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:

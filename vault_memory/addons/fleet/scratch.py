@@ -15,7 +15,7 @@ from pathlib import Path
 from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.sync.state_db import FILE as SYNC_STATE
-from vault_memory.vault.device_id import FILE as DEVICE
+from vault_memory.vault.devices import FILE as DEVICE
 from vault_memory.vault.marker import ensure_marker, read_marker
 
 RECORD = "visit.json"
