@@ -13,7 +13,7 @@ import pytest
 
 from tests.every import every
 from tests.scenarios.outside import Outside
-from vault_memory.cli.completion.completer import split
+from vault_memory.cli.completer import split
 
 SECONDS = 40
 SHELLS = {

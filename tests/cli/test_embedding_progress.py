@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.terminals import opened
 from tests.scenarios.outside import Outside
-from vault_memory.cli.embedding_progress import EmbeddingProgress
 from vault_memory.cli.options import Context
+from vault_memory.cli.progress_bar import EmbeddingProgress
 from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 
 CHUNKS = 80

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.cli.terminals import COLOUR, opened, shown
 from tests.every import every
 from tests.scenarios.outside import Outside
-from vault_memory.cli.views.screen import wrapped, wrapped_cells
+from vault_memory.cli.screen import wrapped, wrapped_cells
 
 NOW = "2026-05-26T14:05+00:00"
 COMMANDS: dict[str, tuple[str, ...]] = {

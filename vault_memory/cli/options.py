@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vault_memory.api import vault_memory
-from vault_memory.cli import progress_bar, search_text
+from vault_memory.cli import progress_bar, screen, search_text
 from vault_memory.cli.terminal import json_text, shown
-from vault_memory.cli.views import screen
 from vault_memory.errors import UsageError
 from vault_memory.search import scope_names
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli.views.screen import Screen
+    from vault_memory.cli.screen import Screen
     from vault_memory.ingest.lifecycle import Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from vault_memory import places
 from vault_memory.addons import table
 from vault_memory.api import exchange, vault_memory
-from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
-from vault_memory.cli.completion import completer
+from vault_memory.cli import completer, edit_rendering, options, quick_record, root, terminal
 from vault_memory.command_line import (
     DAEMON_SECONDS,
     HOOK_FLAGS,

@@ -1,29 +1,22 @@
-"""Renders edits and audit records for a terminal: the diff in colours, then a line for each op."""
+"""What commands print: edits and audit records in colours, and remarks about an answer on stderr.
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+JSON answers have the same remarks in their keys.
+"""
 
-from vault_memory.cli import edit_rendering
-from vault_memory.cli.edit_rendering import PENDING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.cli import edit_rendering, search_text
 from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import as_json
+from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
+    from vault_memory.contract.answers import SearchAnswerJson
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Record
-
-__all__ = [
-    "PENDING",
-    "coloured_diff",
-    "emit_edit",
-    "exit_code_of",
-    "exit_code_of_ops",
-    "outcomes_of",
-    "painted",
-    "record_block",
-    "remarks_of",
-]
 
 
 def exit_code_of(edit: "Edit") -> int:
@@ -89,3 +82,41 @@ def coloured_diff(diff: str) -> str:
 def painted(text: str, colour: str) -> str:
     """Return a text in a colour."""
     return styled(text, fg=colour)
+
+
+def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
+    """Print a remark when an answer may be out of date."""
+    if context.json:
+        return
+    for line in search_text.freshness_texts(freshness):
+        context.say(line)
+
+
+def print_unknown_scopes(context: Context, answer: Mapping[str, Any]) -> None:
+    """Print a remark when the answer names scopes without any note."""
+    if context.json or context.told_unknown:
+        return
+    for line in search_text.unknown_scope_texts(answer):
+        context.say(line)
+
+
+def print_unsearched(context: Context, answer: "SearchAnswerJson") -> None:
+    """Print why a search may find less than the person expects: its filters, and the layout."""
+    if context.json:
+        return
+    for line in search_text.unsearched_texts(answer):
+        context.say(line)
+
+
+def print_unknown_name(context: Context, name: str) -> None:
+    """Print that no fact names a person or thing, and what to do."""
+    if not context.json:
+        context.say(f"no fact names `{name}`: `vault-memory facts` lists all")
+
+
+def check_given_name(name: str) -> None:
+    """Raise UsageError for an empty name of a person or thing."""
+    if not name.strip():
+        raise UsageError(
+            "the name is empty", hint="name a person or a thing; `vault-memory facts` lists all"
+        )

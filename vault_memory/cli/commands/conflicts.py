@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.api import json_contract
+from vault_memory.cli.edit_rendering import PENDING
 from vault_memory.cli.options import Context, NamedScopes, common, dry_run, grouped, scoped
-from vault_memory.cli.rendering import PENDING, coloured_diff
+from vault_memory.cli.rendering import coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import as_json
 from vault_memory.errors import UsageError

@@ -7,7 +7,7 @@ import click
 from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_context
 from vault_memory.cli.options import Context, NamedScopes, common, day, private, scoped
-from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
+from vault_memory.cli.rendering import print_freshness, print_unknown_scopes
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from vault_memory.api import facts_json
-from vault_memory.cli import remarks
+from vault_memory.cli import rendering
 from vault_memory.cli.options import (
     Context,
     NamedScopes,
@@ -22,8 +23,8 @@ from vault_memory.cli.options import (
 )
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.root import CommandGroup
-from vault_memory.cli.terminal import styled
-from vault_memory.cli.views import fact_tables
+from vault_memory.cli.screen import Screen, table, wrapped
+from vault_memory.cli.terminal import escaped, styled
 from vault_memory.errors import UsageError
 from vault_memory.rules.facts import relevance
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.contract import Source
     from vault_memory.facts.entity_info import About, FactChange
     from vault_memory.rules.facts.fact import Fact
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -92,14 +94,10 @@ def facts(
             scopes=scopes.names_or_all(memory), entity=entity, on=on, below=below, now=context.now
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
-    context.emit(
-        answer,
-        lambda: _listing(listed),
-        view=lambda screen: fact_tables.facts_table(listed, screen),
-    )
+    context.emit(answer, lambda: _listing(listed), view=lambda screen: facts_table(listed, screen))
     if entity and not listed:
-        remarks.print_unknown_name(context, entity)
-    remarks.print_unknown_scopes(context, answer)
+        rendering.print_unknown_name(context, entity)
+    rendering.print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -109,18 +107,14 @@ def facts(
 @click.pass_obj
 def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
     """List all facts about ENTITY, past ones included, oldest first."""
-    remarks.check_given_name(entity)
+    rendering.check_given_name(entity)
     with context.open() as memory:
         listed = memory.timeline(entity, scopes=scopes.names_or_all(memory), now=context.now)
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
-    context.emit(
-        answer,
-        lambda: _listing(listed),
-        view=lambda screen: fact_tables.facts_table(listed, screen),
-    )
+    context.emit(answer, lambda: _listing(listed), view=lambda screen: facts_table(listed, screen))
     if not listed:
-        remarks.print_unknown_name(context, entity)
-    remarks.print_unknown_scopes(context, answer)
+        rendering.print_unknown_name(context, entity)
+    rendering.print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -130,22 +124,18 @@ def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
 @click.pass_obj
 def entity(context: Context, name: str, scopes: NamedScopes) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where notes mention it."""
-    remarks.check_given_name(name)
+    rendering.check_given_name(name)
     with context.open() as memory:
         info = memory.facts.entity(name, scopes=scopes.names_or_all(memory), now=context.now)
     answer = facts_json.of_about(info)
-    context.emit(
-        answer,
-        lambda: _entity_text(info),
-        view=lambda screen: fact_tables.entity_view(info, screen),
-    )
+    context.emit(answer, lambda: _entity_text(info), view=lambda screen: entity_view(info, screen))
     if not (info.facts or info.mentions):
-        remarks.print_unknown_name(context, name)
-    remarks.print_unknown_scopes(context, answer)
+        rendering.print_unknown_name(context, name)
+    rendering.print_unknown_scopes(context, answer)
 
 
 def _entity_text(info: "About") -> str:
-    lines = [fact_tables.entity_title(info, styled(info.name, bold=True))]
+    lines = [entity_title(info, styled(info.name, bold=True))]
     if info.summary:
         lines.append(info.summary)
     lines += _lines(info.facts)
@@ -360,3 +350,48 @@ def _line(fact: "Fact", values: "Mapping[str, tuple[str, ...]]") -> str:
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
     return f"{label:<10}  {subject}  {relevance.shown_line(fact, values)}"
+
+
+HEADERS = ("ID", "ABOUT", "FACT")
+GAP = "  "
+
+
+def facts_table(facts: "Sequence[Fact]", screen: Screen) -> str:
+    """Return the facts as a table; a sentence without any."""
+    if not facts:
+        return "nothing is known"
+    values = relevance.unclear_values(facts)
+    rows = map(partial(_row, values), facts)
+    return table(HEADERS, list(rows), screen.columns)
+
+
+def _row(values: "Mapping[str, tuple[str, ...]]", fact: "Fact") -> tuple[str, str, str]:
+    label = fact.id if fact.text else "(follows)"
+    return (label, fact.subject, relevance.shown_line(fact, values))
+
+
+def entity_title(info: "About", name: str) -> str:
+    """Return who or what an entity is and how often it is named; `name` may be painted."""
+    aliases = f" (also {', '.join(info.aliases)})" if info.aliases else ""
+    places = "1 place" if info.mentions == 1 else f"{info.mentions} places"
+    return f"{name}: {info.type}{aliases}, named in {places}"
+
+
+def entity_view(info: "About", screen: Screen) -> str:
+    """Return what is known of an entity: its title, a table of facts, and the lines that name it."""
+    title = wrapped(escaped(entity_title(info, info.name)), screen.prose, indent=GAP)
+    lines = [styled(line, bold=True) for line in title]
+    if info.summary:
+        lines += wrapped(escaped(info.summary), screen.prose)
+    blocks = ["\n".join(lines)]
+    if info.facts:
+        blocks.append(facts_table(info.facts, screen))
+    hit_lines: list[str] = []
+    for hit in info.hits:
+        if hit.text:
+            hit_lines.append(styled(f"{hit.note}:{hit.lines[0]}", fg="cyan"))
+            text = escaped(hit.text.splitlines()[0]).strip()
+            hit_lines += wrapped(text, screen.prose, first=GAP)
+    if hit_lines:
+        blocks.append("\n".join(hit_lines))
+    return "\n\n".join(blocks)

@@ -1,5 +1,6 @@
 """`log`, `undo`, `history`, `restore`, `inbox`: past changes, and proposals for new ones."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -9,14 +10,23 @@ from vault_memory.cli import edit_rendering
 from vault_memory.cli.commands.everyday import inbox_review
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
-from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
-from vault_memory.cli.views import records as record_views
+from vault_memory.cli.rendering import (
+    emit_edit,
+    exit_code_of,
+    outcomes_of,
+    painted,
+    record_block,
+    remarks_of,
+)
+from vault_memory.cli.screen import Screen, table, time_text, wrapped, wrapped_cells
+from vault_memory.cli.terminal import escaped, styled
 from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.rules.edits import inbox_page
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits.versions import NoteVersion
     from vault_memory.rules.edits.audit_record import Proposal, Record
 
 
@@ -41,7 +51,7 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
     context.emit(
         answer,
         lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet",
-        view=lambda screen: record_views.records_view(records, screen),
+        view=lambda screen: records_view(records, screen),
     )
     # The records of a note that is gone are among all others; those of one note are asked for.
     if lost and not context.json and (note is None or not records):
@@ -133,9 +143,7 @@ def history(context: Context, note: str) -> None:
         )
 
     context.emit(
-        {"versions": as_json(versions)},
-        human,
-        view=lambda screen: record_views.versions_table(versions, screen),
+        {"versions": as_json(versions)}, human, view=lambda screen: versions_table(versions, screen)
     )
 
 
@@ -245,3 +253,52 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
 
 def _proposal(proposal: "Proposal") -> str:
     return f"{proposal.id}  {inbox_page.describe(proposal)}\n    why: {proposal.why}"
+
+
+LETTERS_OF_ID = 12
+"""Letters of a revision on a terminal; its beginning is enough for `restore`"""
+GAP = "  "
+
+
+def records_view(records: "Sequence[Record]", screen: Screen) -> str:
+    """Return audit records: who changed a note, when, why and how."""
+    blocks = ["\n".join(_record_lines(record, screen)) for record in records]
+    return "\n\n".join(blocks) or "nothing was changed yet"
+
+
+def _record_lines(record: "Record", screen: Screen) -> Iterator[str]:
+    moment = time_text(record.ts, screen)
+    head = (record.id, moment, f"by {record.source}", record.note)
+    for line in wrapped_cells(map(escaped, head), screen.columns):
+        yield styled(line, bold=True)
+    for text in (*remarks_of(record), *outcomes_of(record)):
+        yield from wrapped(escaped(text), screen.prose, indent=GAP)
+    if record.diff:
+        yield from _diff_lines(record.diff.decode("utf-8", "replace"), screen)
+
+
+def _diff_lines(diff: str, screen: Screen) -> Iterator[str]:
+    """Yield the lines of a diff in colours; those that continue a long line hang below it."""
+    plain = edit_rendering.diff_text(diff, lambda text, colour: text)
+    # The empty lines around a change at the end say nothing: a record ends with one.
+    for line in plain.rstrip().split("\n"):
+        colour = edit_rendering.COLOURS.get(line[:1])
+        sign = escaped(line[:1])
+        rows = wrapped(escaped(line[1:]), screen.columns, first=sign, indent=GAP)
+        if colour:
+            rows = [styled(row, fg=colour) for row in rows]
+        yield from rows
+
+
+def versions_table(versions: "Sequence[NoteVersion]", screen: Screen) -> str:
+    """Return the stored versions of a note, newest first."""
+    rows = [
+        (
+            version.revision[:LETTERS_OF_ID],
+            time_text(version.ts, screen),
+            version.by,
+            f"{version.bytes:,} bytes",
+        )
+        for version in versions
+    ]
+    return table(("REVISION", "WHEN", "BY", "SIZE"), rows, screen.columns)

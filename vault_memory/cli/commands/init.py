@@ -10,8 +10,7 @@ import click
 
 from vault_memory.admin import init_vault, layout_setup, owner
 from vault_memory.api import status_report
-from vault_memory.cli import layout_choice
-from vault_memory.cli.completion import script_install
+from vault_memory.cli import completion_script, layout_choice
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common, displayed_path, grouped
 from vault_memory.errors import UsageError
@@ -201,11 +200,11 @@ def completion(context: Context, shell: str, install: bool) -> None:
       vault-memory completion bash --install
       vault-memory completion fish | source
     """
-    script = script_install.script_of(shell)
+    script = completion_script.script_of(shell)
     place = None
     if install:
-        place = script_install.place_of(shell, os.environ)
-        script_install.write_script(script, place)
+        place = completion_script.place_of(shell, os.environ)
+        completion_script.write_script(script, place)
     start_file = place.start_file if place else None
     answer: CompletionJson = {
         "shell": shell,
@@ -216,7 +215,7 @@ def completion(context: Context, shell: str, install: bool) -> None:
     if place is None:
         context.emit(answer, lambda: script, verbatim=True)
     else:
-        context.emit(answer, lambda: script_install.report(shell, place))
+        context.emit(answer, lambda: completion_script.report(shell, place))
 
 
 # --- Owner question ---

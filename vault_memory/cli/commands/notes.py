@@ -8,9 +8,9 @@ import click
 from vault_memory.api import json_contract
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
-from vault_memory.cli.remarks import print_unknown_scopes
+from vault_memory.cli.rendering import print_unknown_scopes
+from vault_memory.cli.screen import table
 from vault_memory.cli.terminal import styled
-from vault_memory.cli.views import tables
 from vault_memory.contract import as_json
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def notes(context: Context, scopes: NamedScopes) -> None:
     context.emit(
         answer,
         human,
-        view=lambda screen: tables.table(HEADERS, rows, screen.columns) if rows else "no notes",
+        view=lambda screen: table(HEADERS, rows, screen.columns) if rows else "no notes",
     )
     print_unknown_scopes(context, answer)
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vault_memory.addons import table
-from vault_memory.cli import embedding_progress
+from vault_memory.cli import progress_bar, screen
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import escaped
-from vault_memory.cli.views import screen
 from vault_memory.service import daemon as daemon_process
 from vault_memory.service import service_manager, service_vault
 
@@ -65,7 +64,7 @@ def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon
         # Fault: a signal between two daemons would reach the one that has ended.
         daemon.ending = stop
         stop.make_at_signals()
-        memory.searcher.embedding_progress = embedding_progress.progress_of(context)
+        memory.searcher.embedding_progress = progress_bar.progress_of(context)
         _refresh(context, memory, daemon)
         daemon.run(lambda: _say_ready(context, memory, daemon))
         return daemon

@@ -10,7 +10,7 @@ import click
 
 from vault_memory.addons import table
 from vault_memory.admin import service_units
-from vault_memory.cli.commands.many import host_service
+from vault_memory.cli.commands import host_command
 from vault_memory.cli.listener_settings import Listener
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import UsageError, VaultUnreachable
@@ -19,7 +19,7 @@ from vault_memory.vault import marker as vault_marker
 
 if TYPE_CHECKING:
     from vault_memory.admin.service_units import Installed, Kind, UnitPlace
-    from vault_memory.cli.commands.many.host_service import Service
+    from vault_memory.cli.commands.host_command import Service
     from vault_memory.contract.setup_answers import ServiceUnitJson
 
 
@@ -149,7 +149,7 @@ def _chosen_host(
             hint="leave one of them out; `service` writes a unit for each",
         )
     if folder is not None:
-        return host_service.HostService(folder, listener)
+        return host_command.HostService(folder, listener)
     return _fleet_host(context, listener)
 
 

@@ -1,4 +1,4 @@
-"""`sleep` and `remember`: what the bot learns at night, and what it stores at once."""
+"""`sleep`, `last-night`, `remember`: what the bot learns at night, and what it stores at once."""
 
 import sys
 from collections.abc import Sequence
@@ -21,9 +21,12 @@ from vault_memory.cli.options import (
     scoped,
 )
 from vault_memory.errors import CannotAsk, UsageError
+from vault_memory.learning import checkpoint, night_reports
 
 if TYPE_CHECKING:
     from vault_memory.contract import Source
+    from vault_memory.contract.setup_answers import LastNightJson, LearnedLineJson
+
 
 TRY_LATER = 75
 EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
@@ -129,3 +132,35 @@ def remember(
     )
     if result.outcome in EXIT_CODES:
         raise click.exceptions.Exit(EXIT_CODES[result.outcome])
+
+
+@click.command("last-night")
+@common
+@click.pass_obj
+def last_night(context: Context) -> None:
+    """Show what the bot learned in the last night, for each person and channel.
+
+    The report has counts and the names of notes. Below it are the learned lines that the notes
+    still have, each with its note and the turn that says it: `vault-memory source TURN` shows
+    what was said, `log` each change, and `undo` takes one back.
+    """
+    # The report is in the state folder, so an unmounted vault does not hide it.
+    with context.open(marks=False) as memory:
+        reports = checkpoint.CheckpointStore(memory.vault.state.path)
+        file = reports.last_report()
+        learned = night_reports.lines_of(memory.edits, reports, file.stem) if file else []
+    text = file.read_text(encoding="utf-8") if file else ""
+    answer: LastNightJson = {
+        "night": file.stem if file else None,
+        "report": text,
+        "file": str(file) if file else "",
+        "learned": learned,
+    }
+    nothing = "there was no night yet; `vault-memory sleep` learns at once"
+    output = "\n".join([text.rstrip(), *map(_line, learned)])
+    context.emit(answer, lambda: output or nothing)
+
+
+def _line(line: "LearnedLineJson") -> str:
+    source = f", turn {line['ref']}" if line["ref"] else ""
+    return f"\n> {line['text']}\n  {line['note']}{source}"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.api import facts_json
+from vault_memory.cli import screen as screens
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
-from vault_memory.cli.remarks import print_unknown_scopes
+from vault_memory.cli.rendering import print_unknown_scopes
 from vault_memory.cli.terminal import escaped, styled
-from vault_memory.cli.views import screen as screens
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.cli.views.screen import Screen
+    from vault_memory.cli.screen import Screen
     from vault_memory.contract.about_answers import AboutJson
     from vault_memory.contract.answers import FactJson
 

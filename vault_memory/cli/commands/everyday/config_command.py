@@ -10,7 +10,7 @@ import click
 from vault_memory import config as configuration
 from vault_memory import places
 from vault_memory.admin import config_edit
-from vault_memory.cli.commands.everyday import open_note
+from vault_memory.cli.commands.everyday import edit_note
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.search import open_vault
@@ -87,7 +87,7 @@ def _edit(context: Context, file: Path) -> None:
     if not file.exists():
         places.make_private(file.parent)
         file.write_text(NEW_FILE, encoding="utf-8")
-    open_note.start(open_note.editor_command(file))
+    edit_note.start(edit_note.editor_command(file))
 
 
 def _problems(file: Path, environment: Mapping[str, str]) -> list[str]:

@@ -1,14 +1,19 @@
-"""`host`: one process that serves and tends many vaults."""
+"""`host`: one process that serves and tends many vaults, and the service that runs it."""
 
 import os
+import pwd
+import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import click
 
 from vault_memory import config as configuration
+from vault_memory.admin import service_templates, service_units
 from vault_memory.api import daemon_client
+from vault_memory.cli.commands import status
 from vault_memory.cli.listener_settings import (
     Listener,
     listener_options,
@@ -17,9 +22,8 @@ from vault_memory.cli.listener_settings import (
 )
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common
-from vault_memory.cli.views import check_lines
 from vault_memory.contract import as_json
-from vault_memory.errors import ConfigError, UsageError
+from vault_memory.errors import ConfigError, UsageError, VaultUnreachable
 from vault_memory.http import listen
 from vault_memory.mcp import streamable_http
 from vault_memory.service import (
@@ -32,6 +36,8 @@ from vault_memory.service import (
 )
 
 if TYPE_CHECKING:
+    from vault_memory.admin.service_templates import Job
+    from vault_memory.admin.service_units import UnitPlace
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
@@ -182,8 +188,8 @@ def _print_checks(context: Context, folder: Path) -> None:
     checks = list(host_report.checks(_status(folder)))
     context.emit(
         {"checks": as_json(checks)},
-        lambda: check_lines.checks_text(checks, None),
-        view=lambda screen: check_lines.checks_text(checks, screen),
+        lambda: status.checks_text(checks, None),
+        view=lambda screen: status.checks_text(checks, screen),
     )
     if any(check.state == "fail" for check in checks):
         raise click.exceptions.Exit(1)
@@ -203,3 +209,115 @@ def _status_lines(answer: "VaultHostJson") -> list[str]:
         line = f"  {name}  {row['state']}, {tokens}"
         lines.append(f"{line}: {row['trouble']}" if row["trouble"] else line)
     return lines
+
+
+class NoVaults(VaultUnreachable):
+    """There is no vault below the folder of the vaults."""
+
+    def __init__(self, folder: Path) -> None:
+        name = shlex.quote(str(folder / "NAME"))
+        super().__init__(
+            f"there is no vault below `{folder}`",
+            hint=f"make one with `vault-memory init {name}`, or name another folder",
+        )
+
+
+class Service(Protocol):
+    """A host as a service."""
+
+    name: ClassVar[str]
+    """of its unit, where no other is given"""
+
+    def owner_id(self, environment: Mapping[str, str]) -> str:
+        """Return the id of the host."""
+
+    def job(self, context: Context, place: "UnitPlace", environment: Mapping[str, str]) -> "Job":
+        """Return what the unit runs. Raises VaultUnreachable, UsageError, ConfigError, ExtraMissing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostService:
+    """The host of a folder of vaults as a service."""
+
+    name: ClassVar[str] = "vault-memory-host"
+
+    folder: Path
+    listener: Listener
+
+    def owner_id(self, environment: Mapping[str, str]) -> str:
+        """Return the id of the host, which is one for each folder."""
+        return host_folder.host_folder(self.folder, environment).path.name
+
+    def job(self, context: Context, place: "UnitPlace", environment: Mapping[str, str]) -> "Job":
+        """Return what the unit runs.
+
+        Raises VaultUnreachable, UsageError, ConfigError, ExtraMissing.
+        """
+        if self.listener.http:
+            need("web")
+        socket = settings(context, self.listener, environment).serve.socket
+        root = Path(os.path.realpath(self.folder))
+        vault = _checked_vaults(root)
+        account = service_units.account_of(place, vault, environment)
+        if not account.state_root.is_dir():
+            raise VaultUnreachable(
+                f"the vaults have no state folder `{account.state_root}` yet",
+                hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}`"
+                f" once as {account.owner or 'yourself'}",
+            )
+        # Each vault has a state folder, and new vaults get theirs while the host runs.
+        folders = [root, account.state_root]
+        if socket and self.listener.http:
+            folders.append(_socket_folder(socket))
+        config = Path(context.config) if context.config else None
+        return service_templates.Job(
+            name=place.name,
+            title=str(root),
+            program=service_units.program(),
+            arguments=("host", "--vaults", str(root), *self.listener.words()),
+            config=service_units.absolute(config),
+            state_root=account.state_root,
+            folders=tuple(folders),
+            log=account.state_root / f"{place.name}.log",
+            cache=account.cache,
+            owner=account.owner,
+            is_host=True,
+        )
+
+
+def _checked_vaults(root: Path) -> Path:
+    """Return a vault below the folder. Raises NoVaults, UsageError."""
+    host_folder.check_folder(root)
+    vaults = sorted(map(Path, host_folder.vault_folders(str(root))))
+    # Fault: a misspelt folder would get a service that serves no vault.
+    if not vaults:
+        raise NoVaults(root)
+    owners = {vault.stat().st_uid: vault for vault in vaults}
+    # Fault: a host runs as one user, and could not write to the vaults of the others.
+    if len(owners) > 1:
+        first, second, *_ = owners.items()
+        raise UsageError(
+            f"the vaults below `{root}` belong to several users:"
+            f" `{first[1]}` to {_user(first[0])}, `{second[1]}` to {_user(second[0])}",
+            hint="give them to one user with `chown -R`, or use a folder for each user",
+        )
+    return vaults[0]
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _socket_folder(socket: str) -> Path:
+    """Return the folder of a socket, which the service must be able to write to."""
+    folder = Path(os.path.abspath(socket)).parent
+    # Fault: systemd does not start a service whose writable folder is missing.
+    if not folder.is_dir():
+        raise UsageError(
+            f"the folder of the socket `{socket}` does not exist",
+            hint="make it first, as the user of the service",
+        )
+    return folder

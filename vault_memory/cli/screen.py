@@ -1,11 +1,13 @@
-"""The terminal of a person: how wide it is, and text that is wrapped at words to fit it."""
+"""The terminal of a person: its width, wrapped text, tables that fit it, and short local times."""
 
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
+
+from vault_memory.cli.terminal import escaped, styled
 
 NARROWEST = 20
 """The least width that lines are made for, so that each has room for words"""
@@ -158,3 +160,86 @@ def _broken(word: str, room: int) -> Iterator[str]:
             line = ""
         line += letter
     yield line
+
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_NEAR = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+"""Days from today → their name"""
+WITH_HOURS = timedelta(days=7)
+"""Times nearer than this are shown with hours and minutes"""
+
+
+def time_text(text: str | None, screen: Screen | None) -> str:
+    """Return a time of ISO 8601 in short form for a terminal; unchanged for anything else."""
+    if screen is None or not text:
+        return text or ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        # An audit record of another program may hold any text there.
+        return text
+    if len(text) == len("2026-01-31"):
+        return short_day(moment.date(), screen.now.date())
+    return short_time(moment, screen.now)
+
+
+def short_time(moment: datetime, now: datetime) -> str:
+    """Return a time in the zone of `now`: `today 14:05`, `Mon 3 Mar 14:05`, `Mon 3 Mar`."""
+    local = moment.astimezone(now.tzinfo)
+    day = short_day(local.date(), now.date())
+    if abs(local - now) > WITH_HOURS:
+        return day
+    return f"{day} {local:%H:%M}"
+
+
+def short_day(day: date, today: date) -> str:
+    """Return a day: `today`, `Mon 3 Mar`, and with its year if that is another one."""
+    near = _NEAR.get((day - today).days)
+    if near:
+        return near
+    # The names are English, as all text of the program is.
+    text = f"{day.day} {_MONTHS[day.month - 1]}"
+    if day.year == today.year:
+        return f"{_DAYS[day.weekday()]} {text}"
+    return f"{text} {day.year}"
+
+
+GAP = "  "
+LEAST_ROOM = 24
+"""Columns that the last column needs beside the others; else it goes below them"""
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> str:
+    """Return the rows under their headers, in lines of at most `columns`."""
+    cells_of_rows = [[escaped(cell) for cell in row] for row in rows]
+    widths = _widths(headers, cells_of_rows)
+    # Fault: a last column of a few letters in each line cannot be read.
+    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    is_narrow = columns - before < min(LEAST_ROOM, widths[-1])
+    lay_out = _stacked if is_narrow else _in_columns
+    head, *body = ([*headers], *cells_of_rows)
+    lines = [styled(line, bold=True) for line in lay_out(head, widths, columns)]
+    for row in body:
+        lines += lay_out(row, widths, columns)
+    return "\n".join(lines)
+
+
+def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cells, column)) for column in zip(headers, *rows, strict=True)]
+
+
+def _in_columns(row: Sequence[str], widths: Sequence[int], columns: int) -> Iterator[str]:
+    """Yield the lines of a row with its cells side by side."""
+    start = ""
+    for cell, width in zip(row[:-1], widths, strict=False):
+        start += padded(cell, width) + GAP
+    for line in wrapped(row[-1], columns, first=start):
+        yield line.rstrip()
+
+
+def _stacked(row: Sequence[str], widths: Sequence[int], columns: int) -> Iterator[str]:
+    """Yield the lines of a row with its last cell below the others."""
+    yield from wrapped_cells(row[:-1], columns)
+    if row[-1]:
+        yield from wrapped(row[-1], columns, first=GAP)

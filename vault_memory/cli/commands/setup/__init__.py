@@ -1,1 +1,0 @@
-"""Commands that set this installation up; each is imported when it is run."""
