@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits import note_access
 from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions
-from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict
-from vault_memory.edits.copy_verdicts import Verdicts
+from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict, Verdicts
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text

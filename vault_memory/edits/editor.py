@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory import places
-from vault_memory.edits import note_history
+from vault_memory.edits import versions
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.audit_recorder import AuditRecorder, Listeners, LookUps
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
@@ -56,7 +56,7 @@ from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
-    from vault_memory.edits.note_history import NoteHistory
+    from vault_memory.edits.versions import NoteHistory
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ class NoteEditor:
     @cached_property
     def past(self) -> "NoteHistory":
         """The versions of the notes."""
-        return note_history.NoteHistory(self._access, self.trail, lambda: self.writer)
+        return versions.NoteHistory(self._access, self.trail, lambda: self.writer)
 
     def close(self) -> None:
         """Closes the journal and gives up the lease of this device."""

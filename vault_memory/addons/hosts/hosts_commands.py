@@ -1,4 +1,4 @@
-"""`hook` and `install`: connect the vault to a program that a bot lives in."""
+"""`hook` and `install`: connect the vault to a program that a bot lives in, for a person."""
 
 import os
 import sys
@@ -15,11 +15,20 @@ from vault_memory.addons.hosts import (
     host_checks,
     install_plan,
     installer,
-    owner_naming,
     programs,
     projects,
 )
-from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
+from vault_memory.admin import owner
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.cli.options import (
+    Context,
+    common,
+    displayed_path,
+    grouped,
+    new_name,
+    private,
+    scope_option,
+)
 from vault_memory.errors import UsageError
 from vault_memory.mcp import tools as mcp_tools
 from vault_memory.rules.paths.scopes import Caller
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
     from vault_memory.addons.hosts.installer import FileChange
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
+
 
 HOOK_HELP = """\
 Answer one event of HOST ({hosts}), read as JSON from standard input.
@@ -243,7 +253,7 @@ def install(context: Context, host: str | None, check: bool, options: InstallOpt
             hint=f"the hosts are {', '.join(programs.names())};"
             " `--check` tells which are connected",
         )
-    owner_naming.name_owner(context, options)
+    name_owner(context, options)
     with context.open(makes_names=not options.uninstall) as memory:
         if context.new and not (options.uninstall or options.dry_run):
             # Fault: the server would refuse the new name until its first turn is recorded.
@@ -337,7 +347,7 @@ def _request(
     """Return how the host starts this program, and which person it serves."""
     user = options.user
     if not user:
-        user = memory.layout.user if options.uninstall else owner_naming.only_person(memory)
+        user = memory.layout.user if options.uninstall else only_person(memory)
     request = install_plan.InstallRequest(
         _program(),
         _vault(memory),
@@ -411,3 +421,39 @@ def _program() -> tuple[str, ...]:
     if os.access(beside_python, os.X_OK):
         return (str(beside_python),)
     return (sys.executable, "-m", "vault_memory")
+
+
+def name_owner(context: Context, options: "InstallOptions") -> None:
+    """Make the person of a bot the owner of notes without a named owner, and say so."""
+    user = options.user
+    if not user or options.uninstall:
+        return
+    with VaultMemory.open(context.vault, context.config) as memory:
+        if context.new or owner.has_owner(memory.vault):
+            return
+        memory.refresh()
+        if not scope_names.sole_owner(memory.searcher):
+            return
+        root = memory.root
+    # Fault: the notes would go on belonging to a name that nobody has.
+    question = f"Are the notes in {displayed_path(root)} those of {user}?"
+    if context.can_ask() and not click.confirm(question, default=True):
+        return
+    if options.dry_run:
+        context.say(f"the notes would belong to {user}: nobody has named their owner")
+        context.new = True
+        return
+    owner.set_owner(root, user)
+    context.say(f"these notes belong to {user} from now on")
+
+
+def only_person(memory: VaultMemory) -> str:
+    """Return the one person that the vault knows. Raises UsageError when there are several."""
+    prefix = "user:"
+    people = [scope.removeprefix(prefix) for scope in memory.scopes() if scope.startswith(prefix)]
+    if len(people) > 1:
+        raise UsageError(
+            f"the vault has several people: {', '.join(people)}",
+            hint="name the person whom the bot serves with `--user NAME`",
+        )
+    return people[0] if people else memory.layout.user

@@ -33,7 +33,6 @@ from vault_memory.edits.plans import (
     fact_edits,
     merge_copy,
     move_sections,
-    restore_lines,
     save_text,
     undo_record,
 )
@@ -102,7 +101,7 @@ def _plan(
         case RestoreVersion(revision):
             return _plan_restore(revision, before, inputs)
         case RestoreLines() as action:
-            return restore_lines.plan_lost_lines(command, action, before, inputs)
+            return undo_record.plan_lost_lines(command, action, before, inputs)
         case MergeCopy() as action:
             return merge_copy.plan_merge(action, before, inputs)
         case MoveSections(moves):

@@ -1,13 +1,27 @@
-"""The hosts. Each module of this package has one, as `HOST`, and its name is the host's name.
+"""The hosts, and the table of them.
 
 A hook starts at every prompt: it imports the module of one host, not all of them.
 """
 
-import os
 from importlib import import_module
 
 from vault_memory.addons.hosts.host import Host
 from vault_memory.errors import UsageError
+
+PROGRAMS = {
+    "claude-code": "claude_code.ClaudeCode",
+    "claude-desktop": "editors.ClaudeDesktop",
+    "codex": "codex.Codex",
+    "cursor": "editors.Cursor",
+    "gemini-cli": "gemini_cli.GeminiCli",
+    "hermes": "hermes.Hermes",
+    "openclaw": "openclaw.OpenClaw",
+    "opencode": "opencode.Opencode",
+    "vscode": "editors.VsCode",
+    "windsurf": "editors.Windsurf",
+    "zed": "editors.Zed",
+}
+"""Name of a host, in alphabetical order → its module in this package, and its class there"""
 
 
 class NoSuchHost(UsageError):
@@ -19,23 +33,17 @@ class NoSuchHost(UsageError):
 
 def names() -> tuple[str, ...]:
     """Return the names of all hosts in alphabetical order."""
-    files = os.listdir(os.path.dirname(__file__))
-    modules = [
-        name.removesuffix(".py")
-        for name in files
-        if name.endswith(".py") and not name.startswith("_")
-    ]
-    return tuple(sorted(module.replace("_", "-") for module in modules))
+    return tuple(PROGRAMS)
 
 
 def host(name: str) -> Host:
     """Return the host with this name. Raises NoSuchHost."""
-    # `name` comes from a command line: only a module of this package may be imported.
-    if name not in names():
+    # `name` comes from a command line: only a class of the table may be imported.
+    if name not in PROGRAMS:
         raise NoSuchHost(name)
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    described: Host = module.HOST
-    return described
+    module, _, described = PROGRAMS[name].partition(".")
+    kind: type[Host] = getattr(import_module(f"{__name__}.{module}"), described)
+    return kind()
 
 
 def hosts() -> tuple[Host, ...]:

@@ -107,6 +107,3 @@ def _servers_file(environment: Mapping[str, str]) -> Path:
     """Return the file with the MCP servers: in the home, unless the folder was named."""
     folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, "")
     return folder / ".claude.json"
-
-
-HOST = ClaudeCode()

@@ -137,6 +137,3 @@ def _block(
         values["hooks"] = {event: [{"hooks": [command]}] for event, command in commands.items()}
     only = request.mark if commands else ""
     return config_edits.TomlEdit(tuple(tables), values, only)
-
-
-HOST = Codex()

@@ -66,6 +66,3 @@ class GeminiCli(Host):
                 return {**payload, "prompt_id": turn, "last_assistant_message": reply}
             case _:
                 return payload
-
-
-HOST = GeminiCli()

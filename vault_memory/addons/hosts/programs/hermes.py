@@ -64,6 +64,3 @@ class Hermes(Host):
 def _python_list(words: list[str]) -> str:
     items = "".join(f"\n    {word!r}," for word in words)
     return f"[{items}\n]"
-
-
-HOST = Hermes()

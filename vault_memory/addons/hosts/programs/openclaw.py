@@ -93,6 +93,3 @@ def _state_folder(environment: Mapping[str, str]) -> Path:
     profile = environment.get("OPENCLAW_PROFILE", "")
     name = ".openclaw" if profile in ("", "default") else f".openclaw-{profile}"
     return install_plan.folder_named_by(environment, "OPENCLAW_HOME", "") / name
-
-
-HOST = OpenClaw()

@@ -71,6 +71,3 @@ def without_quotes(prompt: str) -> str:
 def _settings_file(folder: Path) -> Path:
     file = folder / "opencode.jsonc"
     return file if file.exists() else folder / "opencode.json"
-
-
-HOST = Opencode()
