@@ -20,8 +20,8 @@ from vault_memory.learning.token_budget import (
     Usage,
     UsageLog,
 )
+from vault_memory.models.llm.model_access import CallTokens, estimated_tokens, tokens_of_reply
 from vault_memory.models.llm.phrase_rules import RulesBrain
-from vault_memory.models.llm.token_count import CallTokens, estimated_tokens, tokens_of_reply
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 SCOPE = "user:mira"

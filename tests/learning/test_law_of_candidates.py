@@ -8,9 +8,9 @@ import pytest
 from tests.learning.quiet_vault import quiet_vault
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
 from vault_memory.learning.learned_rules import spoken_rules
+from vault_memory.models.llm.own_words import sentences
 from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.model_prompt import Excerpt
 from vault_memory.rules.learning.policy_cues import REASONS
 

@@ -12,9 +12,9 @@ from tests.learning.quiet_vault import quiet_vault
 from vault_memory.learning.enrichment.episode_notes import spoken
 from vault_memory.learning.learned_rules import spoken_rules
 from vault_memory.models.llm.labels import statement_of
+from vault_memory.models.llm.own_words import sentences
 from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.episodes import EpisodeRules
 from vault_memory.rules.learning.model_prompt import Excerpt

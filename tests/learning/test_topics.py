@@ -4,7 +4,7 @@ import json
 
 from tests.every import every
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
-from vault_memory.models.llm.topic_words import topic_of
+from vault_memory.models.llm.phrase_rules import topic_of
 
 NOTE = "Users/mira/memories/2026-05-25.md"
 SAID = {

@@ -12,11 +12,10 @@ from vault_memory.learning.enrichment.episode_notes import spoken
 from vault_memory.learning.learned_rules import spoken_rules
 from vault_memory.models.llm import channel_phrases
 from vault_memory.models.llm.labels import statement_of
-from vault_memory.models.llm.own_words import own_words
+from vault_memory.models.llm.own_words import own_words, sentences
 from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.phrase_tables import raw_tables
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.context.standing_rules import keys_of
 from vault_memory.rules.conversations.others_words import LISTS
 from vault_memory.rules.conversations.turn import Turn

@@ -13,7 +13,7 @@ from vault_memory import VaultMemory
 from vault_memory.addons.hosts import programs
 from vault_memory.mcp import tools
 from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
-from vault_memory.models.llm.token_count import estimated_tokens
+from vault_memory.models.llm.model_access import estimated_tokens
 
 MOST_TOKENS = 2_400
 WITH_HOOKS = [host.name for host in programs.hosts() if host.events]

@@ -17,7 +17,7 @@ from vault_memory import VaultMemory
 from vault_memory.errors import UsageError
 from vault_memory.mcp import protocol_results, tools
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.read_tools import LONGEST
+from vault_memory.mcp.tool_calls import LONGEST
 from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
 from vault_memory.rules.context.quoting import FLAG, INTRO
 from vault_memory.rules.paths.scopes import Caller

@@ -9,7 +9,7 @@ from tests.scenarios.outside import Outside, outside
 from vault_memory import VaultMemory
 from vault_memory.contract.requests import ContextArguments, SearchArguments
 from vault_memory.ingest.large_notes import STEPS_OF_A_QUESTION
-from vault_memory.mcp import read_tools
+from vault_memory.mcp import tool_calls
 from vault_memory.mcp.http_session import Serving
 
 __all__ = ["outside"]
@@ -77,8 +77,8 @@ def test_a_server_without_a_daemon_reads_no_hostile_note(indexed_vault: Outside)
     with VaultMemory.open(indexed_vault.vault, environment=indexed_vault.environment) as memory:
         serving = Serving(memory, ALICE)
         answers = [
-            read_tools.search(serving, SearchArguments("ferry")),
-            read_tools.context(serving, ContextArguments("ferry")),
+            tool_calls.search(serving, SearchArguments("ferry")),
+            tool_calls.context(serving, ContextArguments("ferry")),
         ]
 
     for answered in answers:

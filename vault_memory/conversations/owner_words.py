@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.models.llm import sentence_filter
-from vault_memory.models.llm.own_words import own_words
+from vault_memory.models.llm.own_words import own_words, sentences
 from vault_memory.rules.context.standing_rules import (
     LONGEST_TURN,
     is_rules_heading,
@@ -55,9 +54,7 @@ def turns_that_say(
         return ()
     spoken = {
         # A question says nothing of what it asks.
-        turn.id: grounding.OwnTurn(
-            " ".join(sentence_filter.sentences(text)), turn.user, turn.at.date()
-        )
+        turn.id: grounding.OwnTurn(" ".join(sentences(text)), turn.user, turn.at.date())
         for turn, text in _own_texts(conversations, place.scope)
     }
     carriers = grounding.OwnTurns(spoken).carriers_of_all(statement)

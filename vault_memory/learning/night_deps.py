@@ -10,8 +10,8 @@ from vault_memory.conversations.sessions import SESSION_IDLE, Sessions
 from vault_memory.learning.ledgers import Ledgers
 from vault_memory.learning.ledgers import of_vault as ledgers_of
 from vault_memory.models.llm import phrase_rules
+from vault_memory.models.llm.own_words import sentences
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.episodes import EpisodeRules
 from vault_memory.search.item_reads import ItemReads
 

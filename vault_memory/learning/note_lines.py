@@ -9,7 +9,7 @@ from datetime import date, tzinfo
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
-from vault_memory.models.llm.topic_words import topic_of
+from vault_memory.models.llm.phrase_rules import topic_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.attribute_values import ATTRIBUTES
 from vault_memory.rules.learning.candidate import CHANNEL_SECTIONS, Extraction, Memory

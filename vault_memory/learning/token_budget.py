@@ -13,9 +13,8 @@ from vault_memory.config import state_file
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.base import Brain, BrainAnswer
 from vault_memory.models.llm import factory
-from vault_memory.models.llm.model_access import ModelAccess
+from vault_memory.models.llm.model_access import CallTokens, ModelAccess
 from vault_memory.models.llm.phrase_rules import RulesBrain
-from vault_memory.models.llm.token_count import CallTokens
 
 if TYPE_CHECKING:
     from vault_memory.contract.source_answers import TokensJson

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from vault_memory.contract.requests import NoteRequest
 from vault_memory.errors import BadPath, NoteNotFound, UsageError, VaultMemoryError
-from vault_memory.mcp import read_tools, write_tools
+from vault_memory.mcp import tool_calls
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.tools import (
     MARKDOWN,
@@ -31,17 +31,17 @@ Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = {
-    "memory_search": read_tools.search,
-    "memory_get": read_tools.get,
-    "memory_context": read_tools.context,
-    "memory_remember": write_tools.remember,
-    "memory_compact": write_tools.compact,
-    "memory_correct": write_tools.correct,
-    "memory_confirm": write_tools.confirm,
-    "memory_forget": write_tools.forget,
-    "memory_entity": read_tools.entity,
-    "memory_source": read_tools.source,
-    "memory_stats": read_tools.stats,
+    "memory_search": tool_calls.search,
+    "memory_get": tool_calls.get,
+    "memory_context": tool_calls.context,
+    "memory_remember": tool_calls.remember,
+    "memory_compact": tool_calls.compact,
+    "memory_correct": tool_calls.correct,
+    "memory_confirm": tool_calls.confirm,
+    "memory_forget": tool_calls.forget,
+    "memory_entity": tool_calls.entity,
+    "memory_source": tool_calls.source,
+    "memory_stats": tool_calls.stats,
 }
 
 

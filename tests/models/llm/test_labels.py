@@ -12,7 +12,7 @@ import pytest
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, fails, learned, says
 from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
-from vault_memory.models.llm.label_questions import IS_KEPT, TYPE
+from vault_memory.models.llm.labels import IS_KEPT, TYPE
 from vault_memory.models.llm.self_test import FILE, stored_verdict
 from vault_memory.rules.learning.answer_schema import TYPES
 from vault_memory.rules.learning.extraction import read_answer

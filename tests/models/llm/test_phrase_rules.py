@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.every import every
 from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
+from vault_memory.models.llm.own_words import sentences
 from vault_memory.models.llm.phrase_rules import RulesBrain, extract
 from vault_memory.models.llm.phrase_tables import FOLDER
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 

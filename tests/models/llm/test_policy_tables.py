@@ -9,10 +9,10 @@ import pytest
 from tests.every import every
 from vault_memory.errors import ConfigError
 from vault_memory.learning.learned_rules import spoken_rules
+from vault_memory.models.llm.own_words import sentences
 from vault_memory.models.llm.phrase_rules import extract
 from vault_memory.models.llm.phrase_tables import FOLDER
 from vault_memory.models.llm.policy_tables import policy_cues
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.places import PHRASES
 from vault_memory.rules.learning.model_prompt import Excerpt
 from vault_memory.rules.learning.policy.secret_signs import cue_tables

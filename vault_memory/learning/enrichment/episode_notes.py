@@ -21,8 +21,7 @@ from vault_memory.learning.unread_turns import day_of, is_own
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
 from vault_memory.models.llm import phrase_rules, policy_tables
-from vault_memory.models.llm.own_words import own_words
-from vault_memory.models.llm.sentence_filter import spoken_sentences
+from vault_memory.models.llm.own_words import own_words, spoken_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.ops import as_json
 from vault_memory.rules.learning import episodes as rules

@@ -14,10 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.markdown.letters import folded_line
-from vault_memory.models.llm.own_words import quotes_another
+from vault_memory.models.llm.own_words import quotes_another, sentences
 from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import Phrases, raw_tables
-from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.attribute_values import ATTRIBUTES
 from vault_memory.rules.learning.candidate import ACTIONS, AGREEMENTS, DECISIONS, PLAN, Memory
 from vault_memory.rules.learning.relative_days import resolve_days, with_named_days

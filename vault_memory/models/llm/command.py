@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.base import BrainAnswer
-from vault_memory.models.llm.token_count import Meter, estimated_call, unmetered
-from vault_memory.models.llm.yes_no import begins_with_yes
+from vault_memory.models.llm.model_access import Meter, estimated_call, unmetered
+from vault_memory.models.llm.phrase_tables import begins_with_yes
 from vault_memory.rules.learning.extraction import problem
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import BrainSettings as Settings
-    from vault_memory.models.llm.label_questions import LabelQuestion
+    from vault_memory.models.llm.labels import LabelQuestion
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 4 << 20

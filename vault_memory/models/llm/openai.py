@@ -19,7 +19,7 @@ from vault_memory.models.base import BrainAnswer, Rung
 from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_https
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
-from vault_memory.models.llm.model_access import BARE, ModelAccess
+from vault_memory.models.llm.model_access import BARE, ModelAccess, tokens_of_reply
 from vault_memory.models.llm.openai_errors import (
     LIMIT,
     FormatRefused,
@@ -30,7 +30,6 @@ from vault_memory.models.llm.openai_errors import (
     parse_reply,
     yes_share,
 )
-from vault_memory.models.llm.token_count import tokens_of_reply
 from vault_memory.rules.learning.extraction import cited_turns, merged, problem, stands_alone
 from vault_memory.rules.learning.lenient_json import completed, without_thoughts
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.config.sections import BrainSettings as Settings
-    from vault_memory.models.llm.label_questions import LabelQuestion
+    from vault_memory.models.llm.labels import LabelQuestion
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 8 << 20

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import exp
 from typing import Any
 
-from vault_memory.models.llm.yes_no import begins_with_no, begins_with_yes
+from vault_memory.models.llm.phrase_tables import begins_with_no, begins_with_yes
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|size|window|limit)|maximum context|too (?:long|many tokens)"
