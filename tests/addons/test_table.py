@@ -38,6 +38,7 @@ def test_the_table_has_each_folder() -> None:
     assert table.OFFERS.keys() == FOLDERS
 
 
+@pytest.mark.sampled
 def test_each_part_that_the_core_asks_for_exists() -> None:
     names = parts_asked_for()
 
@@ -134,6 +135,7 @@ def test_an_address_that_no_add_on_knows_is_refused(
     assert "is not the URL of a WebDAV folder" in capsys.readouterr().err
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fault", ["import wick\n", "COMMANDS = 1 / 0\n"])
 def test_an_add_on_that_cannot_be_imported_is_named_and_breaks_no_other_command(
     lamps: Path, fault: str

@@ -139,6 +139,7 @@ def test_a_daemon_started_by_a_service_manager_does_not_phone_home():
     assert of_launchd.items() >= OPT_OUTS.items()
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not SYSTEMD.exists(), reason="systemd is not installed")
 def test_systemd_parses_every_path_correctly():
     folder = Path(tempfile.mkdtemp())  # not one of pytest's: others have to reach it

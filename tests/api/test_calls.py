@@ -89,6 +89,7 @@ def test_this_module_tries_every_public_call_on_a_closed_vault() -> None:
     assert public - {"open", "close"} == set(CALLS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*CALLS, *PART_CALLS])
 def test_a_call_on_a_closed_vault_reports_that_it_is_closed(memory: VaultMemory, name: str) -> None:
     memory.edits.log()

@@ -65,6 +65,7 @@ def check_law(folder, history, *, refresh=True):
                     )
 
 
+@pytest.mark.sampled
 @settings(max_examples=40)
 @given(edits)
 def test_every_hit_is_in_the_files_or_its_note_is_reported_as_stale(history):

@@ -84,6 +84,7 @@ def test_the_night_takes_a_line_in_other_code_points_for_the_same():
     assert missed == []
 
 
+@pytest.mark.sampled
 def test_forget_finds_a_text_in_other_code_points(memory: VaultMemory):
     missed = []
     for number, (written, asked) in enumerate(PAIRS):

@@ -104,6 +104,7 @@ def test_doctor_index_and_status_name_it(
     assert memory.index().encodings == {}
 
 
+@pytest.mark.sampled
 def test_the_commands_name_it(
     note: Path,
     codec: str,

@@ -142,6 +142,7 @@ def test_a_note_of_another_person_is_like_no_note(
     assert ABOUT_A_NOTE[name](memory, bo, BOTH) is not None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ABOUT_AN_ID)
 def test_an_id_of_another_person_is_like_no_id(memory: VaultMemory, bo: Person, name: str) -> None:
     field, call = ABOUT_AN_ID[name]

@@ -75,6 +75,7 @@ def ends_of(memory: VaultMemory, note: str, start: str) -> list[str]:
     return [line.removeprefix(start).partition(" (")[0] for line in lines if line.startswith(start)]
 
 
+@pytest.mark.sampled
 def test_eight_threads_calling_everything_at_once_lose_and_repeat_nothing(memory):
     def work(worker: int) -> None:
         for number in range(ROUNDS):
@@ -87,6 +88,7 @@ def test_eight_threads_calling_everything_at_once_lose_and_repeat_nothing(memory
     once_each(memory)
 
 
+@pytest.mark.sampled
 def test_concurrent_asyncio_tasks_lose_and_repeat_nothing(memory):
     async def work(worker: int) -> None:
         for number in range(ROUNDS):

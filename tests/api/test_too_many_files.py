@@ -77,6 +77,7 @@ def test_doctor_does_not_call_such_an_index_equal(memory: VaultMemory):
     assert (check.state, check.reason[:20]) == ("fail", "5 notes are missing:")
 
 
+@pytest.mark.sampled
 def test_the_commands_say_it_and_index_fails(vault: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--vault", str(vault)]
     done = run([*words, "index"], capsys)

@@ -108,6 +108,7 @@ def parameters_of(call: Any) -> list[str]:
     return names
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("part", "name"), CALLS, ids=str)
 def test_a_value_of_a_wrong_type_is_a_usage_error(memory: VaultMemory, part: str, name: str):
     call = call_of(memory, part, name)
@@ -133,6 +134,7 @@ def fits(argument: str, value: object) -> bool:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("part", "name"), CALLS, ids=str)
 def test_a_strange_text_is_taken_or_refused_with_the_next_step(
     memory: VaultMemory, part: str, name: str

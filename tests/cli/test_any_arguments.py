@@ -107,12 +107,14 @@ def test_any_arguments_get_a_plain_answer_without_a_traceback(
     assert_plain_answer(small_vault, [command, *arguments])
 
 
+@pytest.mark.sampled
 @settings(max_examples=50)
 @given(st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words)))
 def test_an_unknown_command_line_gets_a_plain_error(small_vault: Outside, arguments: list[str]):
     assert_plain_answer(small_vault, arguments)
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(st.text(st.characters(exclude_characters="\0"), min_size=1))
 @example('"')

@@ -126,6 +126,7 @@ def outcome(place: Outside, command: list[str]) -> tuple[int, str, str]:
     return done.code, ID.sub("ID", done.out), ID.sub("ID", done.err)
 
 
+@pytest.mark.sampled
 def test_commands_print_and_do_the_same_with_a_running_daemon(tmp_path: Path):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
 

@@ -59,6 +59,7 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("words", "values"),
     [
@@ -116,6 +117,7 @@ def test_completing_changes_no_file(vault: Outside):
     assert files(vault.home.parent) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("trouble", ["missing", "empty", "damaged", "index"])
 def test_trouble_with_the_vault_completes_nothing_and_prints_no_error(
     vault: Outside, tmp_path: Path, trouble: str
@@ -135,6 +137,7 @@ def test_trouble_with_the_vault_completes_nothing_and_prints_no_error(
     assert answer in ([], ["values"])
 
 
+@pytest.mark.sampled
 def test_the_program_survives_any_call_of_a_shell(vault: Outside):
     for words in ([], [""], ["--"], ["-"], ["--="], ["search", "--user=\udcff"]):
         ask(vault, *words)
@@ -203,6 +206,7 @@ def program_folder(vault: Outside) -> Path:
     return folder
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("typed", "expected"),
@@ -224,6 +228,7 @@ def test_the_tab_key_completes_in_a_real_shell(
     press_tab(shell, vault, typed, expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
@@ -258,6 +263,7 @@ def test_fish_lists_the_same_completions(vault: Outside, typed: str, expected: s
     assert expected in values, done
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_second_installation_changes_nothing(outside: Outside, shell: str):
     zshrc = outside.home / ".zshrc"

@@ -40,6 +40,7 @@ REPLACE = {"op": "replace", "heading": "Food", "match": "no nuts", "line": "nuts
 REMOVE = {"op": "remove", "heading": "Food", "match": "no figs"}
 
 
+@pytest.mark.sampled
 def test_a_short_id_is_undone_only_after_a_yes(vault: Outside, record_id: str) -> None:
     before = text(vault)
 
@@ -58,6 +59,7 @@ def test_a_short_id_is_undone_only_after_a_yes(vault: Outside, record_id: str) -
     assert "likes tea" not in text(vault)
 
 
+@pytest.mark.sampled
 def test_a_complete_id_is_undone_without_a_question(vault: Outside, record_id: str) -> None:
     assert "Undo this change?" not in shown(vault, "undo", record_id)
     assert "likes tea" not in text(vault)
@@ -70,6 +72,7 @@ def test_without_a_terminal_a_short_id_is_undone_if_it_is_unique(
     assert "likes tea" not in text(vault)
 
 
+@pytest.mark.sampled
 def test_undo_alone_offers_the_newest_change(vault: Outside, record_id: str) -> None:
     refused = vault.run("undo")
     assert refused.code == 2
@@ -85,6 +88,7 @@ def test_undo_alone_offers_the_newest_change(vault: Outside, record_id: str) -> 
     assert "likes tea" not in text(vault)
 
 
+@pytest.mark.sampled
 def test_restore_without_a_version_offers_the_one_before(vault: Outside, record_id: str) -> None:
     after = text(vault)
 
@@ -164,6 +168,7 @@ def test_a_removal_offers_no_edit(vault: Outside) -> None:
     assert "- no figs" in text(vault)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [80, 40])
 @pytest.mark.parametrize(
     "style", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["plain", "none", "dumb"]
@@ -235,6 +240,7 @@ def test_without_a_terminal_a_secret_is_not_remembered_and_an_option_is_named(
     assert text(vault) == before
 
 
+@pytest.mark.sampled
 def test_on_a_terminal_remember_asks_whether_to_keep_a_secret(vault: Outside) -> None:
     refused = opened(vault, *remember(SECRETS[0]))
     refused.wait_for("Keep it?")

@@ -174,6 +174,7 @@ def test_after_a_conflict_the_copy_is_edited_again_and_saved(vault: Outside) -> 
     assert copies(vault) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("answer", ["n\n", "y\n", None])
 def test_after_a_conflict_an_unedited_copy_is_kept(vault: Outside, answer: str | None) -> None:
     saves_meanwhile(vault, "is a boat", "was a boat")

@@ -38,6 +38,7 @@ def test_a_saved_note_is_not_reported(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.sampled
 def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
     if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
@@ -65,6 +66,7 @@ def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
     assert len(about) == 2
 
 
+@pytest.mark.sampled
 def test_a_terminal_that_cannot_clear_a_line_gets_lines_only(outside: Outside):
     if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")

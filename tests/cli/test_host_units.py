@@ -85,6 +85,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.sampled
 def test_the_unit_of_a_host_serves_the_vaults_below_its_folder(vaults: Vaults, manager: Manager):
     port = str(free_port())
     text = unit_text(vaults, "--vaults", str(vaults.path), "--port", port)
@@ -219,6 +220,7 @@ def test_vaults_of_several_users_get_no_common_service(vaults: Vaults):
     assert "belong to several users" in parsed(refused.stdout)["error"]["message"]
 
 
+@pytest.mark.sampled
 def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(tmp_path: Path, manager: Manager):
     name = "s3-moto" if s3_stores.missing("s3-seaweed") else "s3-seaweed"
     store = s3_stores.start(name)

@@ -47,6 +47,7 @@ VAULTS: dict[str, tuple[str, Callable[[Path], str]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", VAULTS)
 def test_two_commands_lead_to_the_right_first_hit_and_change_no_file(outside: Outside, kind: str):
     layout, make = VAULTS[kind]
@@ -111,6 +112,7 @@ def test_a_vault_in_another_language_works_in_two_commands(
     assert after == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", ["search", "context", "status"])
 def test_a_command_that_reads_writes_nothing_to_a_folder(outside: Outside, command: str):
     obsidian.make(outside.vault, 400)
@@ -252,6 +254,7 @@ def test_a_layout_is_set_and_its_configuration_can_be_put_back(outside: Outside)
     assert again["layout"]["chosen_by"] != "configuration"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", ["init", "index", "doctor"])
 def test_the_first_command_takes_the_name_of_a_layout(outside: Outside, command: str):
     obsidian.make(outside.vault, 400)
@@ -337,6 +340,7 @@ def test_damaged_settings_of_obsidian_leave_the_names_of_the_notes(outside: Outs
         assert proposals[0]["daily"] == obsidian.DAILY
 
 
+@pytest.mark.sampled
 def test_a_person_at_a_terminal_is_asked_once(outside: Outside):
     obsidian.make(outside.vault, 400)
 

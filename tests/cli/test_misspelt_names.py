@@ -51,6 +51,7 @@ def files(vault: Outside) -> list[Path]:
     return sorted(path for path in vault.vault.rglob("*") if not path.name.startswith("."))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_misspelt_person_is_refused_with_the_name_that_is_like_it(vault: Outside, command: str):
     before = files(vault)

@@ -61,6 +61,7 @@ def vault(outside: Outside) -> Outside:
     return outside
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_imports_no_more_modules_than_recorded(vault: Outside, command: str):
     arguments, text = COMMANDS[command]

@@ -30,6 +30,7 @@ def first_revision(vault: Outside) -> str:
     return str(versions[-1]["revision"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["Home port", "home port.md", "berth"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_name_or_alias_does_what_the_path_does(vault: Outside, command: str, name: str) -> None:

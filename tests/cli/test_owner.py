@@ -103,6 +103,7 @@ def test_the_owner_is_the_login_name_where_nobody_can_be_asked(notes: Outside):
     assert marker(notes)["owner"] == "keeper"
 
 
+@pytest.mark.sampled
 def test_a_person_at_a_terminal_is_asked_whose_notes_these_are(notes: Outside):
     shown = on_terminal(notes.command("init"), notes, "obsidian\nmira\n")
 
@@ -146,6 +147,7 @@ NAMING = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", NAMING)
 def test_an_unknown_person_is_refused_where_all_notes_are_of_one(notes: Outside, command: str):
     notes.ok("init", "--user", "mira")

@@ -18,6 +18,7 @@ def people_of(outside: Outside) -> set[str]:
     return {note["scope"] for note in outside.ok("notes")["notes"]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("naming", NAMING)
 @pytest.mark.parametrize("program", SETTINGS)
 def test_an_owner_who_is_named_beside_a_daemon_has_all_that_is_said_from_then_on(

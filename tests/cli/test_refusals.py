@@ -274,6 +274,7 @@ def read_only(*folders: Path) -> list[str]:
     return before
 
 
+@pytest.mark.sampled
 def test_a_read_only_state_folder_is_reported_without_a_traceback(outside: Outside):
     outside.write("USER.md", "- tea\n")
     assert outside.finds("tea")
@@ -284,6 +285,7 @@ def test_a_read_only_state_folder_is_reported_without_a_traceback(outside: Outsi
         )
 
 
+@pytest.mark.sampled
 def test_a_read_only_vault_with_a_marker_is_served(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")

@@ -74,6 +74,7 @@ def too_long(text: str, width: int) -> list[str]:
     ]
 
 
+@pytest.mark.sampled
 @every("width", WIDTHS)
 @every("command", COMMANDS)
 def test_each_line_fits_the_terminal(vault: Outside, command: str, width: int) -> None:
@@ -83,6 +84,7 @@ def test_each_line_fits_the_terminal(vault: Outside, command: str, width: int) -
     assert too_long(text, width) == []
 
 
+@pytest.mark.sampled
 @every("command", COMMANDS)
 def test_a_terminal_without_colours_gets_the_same_text_without_codes(
     vault: Outside, command: str
@@ -156,6 +158,7 @@ def test_letters_without_blanks_are_broken_at_the_edge(vault: Outside) -> None:
     assert too_long(text, 40) == []
 
 
+@pytest.mark.sampled
 def test_a_score_is_shown_only_with_why(vault: Outside) -> None:
     line = ("search", "spare key", "--limit", "1", "--now", NOW)
     score = re.compile(r"\d\.\d\d")
@@ -166,6 +169,7 @@ def test_a_score_is_shown_only_with_why(vault: Outside) -> None:
     assert score.search(vault.here(*line, "--why").out)
 
 
+@pytest.mark.sampled
 @every(
     ("now", "told"),
     [
@@ -183,6 +187,7 @@ def test_a_change_is_told_by_a_short_local_time(vault: Outside, now: str, told: 
     assert told in text.splitlines()[0]
 
 
+@pytest.mark.sampled
 def test_tables_have_headers_on_a_terminal(vault: Outside) -> None:
     wide = shown(vault, "facts", "--user", "ann", "--now", NOW, NO_COLOR="1")
     narrow = shown(vault, "facts", "--user", "ann", "--now", NOW, NO_COLOR="1", columns=40)

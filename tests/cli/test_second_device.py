@@ -128,6 +128,7 @@ def first_hits(device: Outside) -> dict[str, Any]:
     return {question: (hit.note, hit.lines, hit.scope, hit.text) for question, hit in hits.items()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_a_second_state_folder_reads_the_same_notes_and_finds_the_same(outside: Outside, kind: str):
     make, config = LAYOUTS[kind]

@@ -209,6 +209,7 @@ def test_the_list_has_100_inputs_and_none_twice():
     assert len({arguments for arguments, _, _ in WRONG}) == len(WRONG) >= 100
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("arguments", "sentence", "code"),
     WRONG,
@@ -232,6 +233,7 @@ def test_a_wrong_input_gets_a_sentence_and_the_next_step(
         assert done.out == ""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "arguments", [case[0] for case in WRONG if case[2] and case[1] not in REFUSED_OPS], ids=str
 )

@@ -48,6 +48,7 @@ def form(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.mark.sampled
 def test_a_machine_may_define_its_zone_by_a_posix_rule(outside: Outside, form: str):
     outside.quick = True
     outside.settings["TZ"] = form

@@ -121,6 +121,7 @@ def test_a_note_that_was_deleted_since_is_named(memory):
     assert [cut.kind for cut in block.cut] == ["user"]
 
 
+@pytest.mark.sampled
 def test_forgotten_text_stays_forgotten(memory):
     save(memory, USER, "# Ann\n\n- the code is marzipan\n- tall\n", 0)
     memory.add_fact("ann", "likes", "marzipan", scope=ANN, source="tool", now=MAY)

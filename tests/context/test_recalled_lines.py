@@ -101,6 +101,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", sorted(QUESTIONS))
 def test_the_eighth_question_on_a_topic_has_the_note_and_none_of_the_phrases(
     memory: VaultMemory, language: str
@@ -212,6 +213,7 @@ SERVICE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", sorted(WISHES))
 def test_the_eighth_request_that_looks_like_a_statement_has_the_note(
     memory: VaultMemory, language: str
@@ -388,6 +390,7 @@ PROMPTS = {
 """Prompts, and words of which each line that has to do with them has one"""
 
 
+@pytest.mark.sampled
 def test_most_of_what_thirty_nights_recall_has_to_do_with_the_prompt(tmp_path: Path) -> None:
     notes = {
         note.relative_to(SAMPLE).as_posix(): note.read_text(encoding="utf-8")

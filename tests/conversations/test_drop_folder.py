@@ -171,6 +171,7 @@ def test_symlinks_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     assert remaining_files(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
 
 
+@pytest.mark.sampled
 def test_a_file_of_thousands_of_lines_is_recorded_completely(memory):
     drop(memory, *(line(f"line {number}") for number in range(3_000)))
 
@@ -237,6 +238,7 @@ def record_in_a_killed_process(memory: VaultMemory, step: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
+@pytest.mark.sampled
 def test_a_kill_before_any_step_loses_and_duplicates_no_line(outside):
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
     wanted, rejected, step = [], 0, 0

@@ -43,6 +43,7 @@ def written(outside: Outside) -> list[dict[str, str]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("secret", TOLD)
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_a_secret_that_is_said_is_not_written(

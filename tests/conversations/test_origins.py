@@ -94,6 +94,7 @@ def learned(memory) -> str:
     return "\n".join(file.read_text() for file in users.rglob("*.md"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("source", [*OTHERS, *OWN])
 def test_only_the_owner_teaches_a_rule(memory, way, source):

@@ -216,6 +216,7 @@ def sections(memory: VaultMemory) -> tuple[list[str], list[str]]:
     return active, [parse_item(item.text).text for item in items if item.heading == ARCHIVED]
 
 
+@pytest.mark.sampled
 def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(memory: VaultMemory):
     evening = datetime(2090, 6, 10, 20, tzinfo=UTC)
     asked = ["Be kind"]

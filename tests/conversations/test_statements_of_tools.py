@@ -60,6 +60,7 @@ def said_in_prompts(memory: VaultMemory, text: str) -> bool:
     return text in block
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_order_that_is_told_as_a_statement_waits_in_the_inbox(
@@ -101,6 +102,7 @@ def test_what_the_owner_says_in_the_session_is_written_at_once(
     assert not memory.inbox()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "turn",
     [

@@ -149,6 +149,7 @@ def test_what_is_no_text_of_a_person_gets_no_reply(message: object):
     assert message is None
 
 
+@pytest.mark.sampled
 def test_the_examples_are_typed_strictly():
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", *map(str, EXAMPLES.glob("*.py"))],

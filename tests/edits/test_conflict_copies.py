@@ -175,6 +175,7 @@ def test_a_copy_that_changes_during_its_merge_is_not_trashed(beside: Beside, ask
     assert (beside.desk.vault / NEXTCLOUD).read_text() == line("from the phone, later")
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D71")
 @pytest.mark.parametrize(
     "nested", [False, True], ids=["thirty copies", "each a copy of the one before"]

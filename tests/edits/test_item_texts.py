@@ -72,6 +72,7 @@ def test_an_undo_finds_the_text_in_a_note_that_a_person_changed(desk: Desk, line
     assert desk.text() == NOTE.format("* green").replace("All", "Most")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("person", "match", "line", "after"),
     [
@@ -137,6 +138,7 @@ def test_a_text_edit_that_ticks_a_persons_task_is_proposed_as_a_tick(desk: Desk)
     assert proposal.op == {"op": "replace", "heading": "Tea", "match": "green", "line": "[x] green"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "below",
     [

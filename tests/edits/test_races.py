@@ -212,6 +212,7 @@ KILLED = """
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("B33", "B37")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_between_the_text_and_its_record_leaves_one_record(desk: Desk, when: str):

@@ -442,6 +442,7 @@ KILLED = """
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_between_the_saved_text_and_its_record_leaves_one_record(
     memory: VaultMemory, vault: Path, tmp_path: Path, moment: str

@@ -301,6 +301,7 @@ edits = st.lists(
 )
 
 
+@pytest.mark.sampled
 @settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -8,6 +8,7 @@ from tests.goldens.stored import check
 from tests.goldens.surface import GOLDENS
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", GOLDENS)
 def test_the_public_surface_matches_the_goldens(name: str, tmp_path: Path) -> None:
     check(name, GOLDENS[name](tmp_path))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.every import every
@@ -58,6 +59,7 @@ def test_the_word_bearer_is_case_insensitive(served: Served):
     assert served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code == 200
 
 
+@pytest.mark.sampled
 @every(
     "path",
     ["/", "/v1", "/v1/nothing", "/mcp", "/docs", "/healthz/", "//healthz", "/openapi.json/x"],
@@ -187,6 +189,7 @@ def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | 
     )
 
 
+@pytest.mark.sampled
 @every(
     "body",
     [

@@ -247,6 +247,7 @@ def test_twenty_concurrent_requests_are_all_answered_and_nothing_is_lost(
     )
 
 
+@pytest.mark.sampled
 def test_texts_remembered_concurrently_are_all_stored(memory: VaultMemory, serve: Serve):
     server = serve(memory)
     clients = [server.client(MIRA) for _ in range(8)]
@@ -365,6 +366,7 @@ def test_paths_over_a_limit_are_refused_with_the_limit(served: Served, paths: st
     assert "at most" in message or "length <= 200" in message
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

@@ -167,6 +167,7 @@ TROUBLES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda error: type(error).__name__)
 def test_a_vault_that_cannot_be_opened_says_so_without_a_name(
     start: Start, trouble: Exception

@@ -241,6 +241,7 @@ def test_metrics_that_need_a_scan_are_refreshed_periodically(memory: VaultMemory
     assert values(metrics)["conflict_copies"] == 1
 
 
+@pytest.mark.sampled
 def test_other_metrics_are_reported_without_an_index_or_a_vault(tmp_path: Path):
     vault = tmp_path / "vault"
     vault.mkdir()

@@ -86,6 +86,7 @@ def token_for(outside: Outside, user: str) -> str:
     return token
 
 
+@pytest.mark.sampled
 def test_two_bots_are_served_over_tcp_and_running_requests_finish_before_the_stop(outside: Outside):
     outside.quick = True
     tokens = [token_for(outside, user) for user in ("mira", "tomas")]

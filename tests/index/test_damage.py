@@ -45,6 +45,7 @@ def test_a_damaged_index_is_set_aside_and_rebuilt(memory):
     assert list(memory.vault.indexing.generations.folder.glob("*.damaged"))
 
 
+@pytest.mark.sampled
 def test_doctor_repairs_a_damaged_index(memory):
     damage(memory)
 

@@ -113,6 +113,7 @@ def test_an_index_of_a_newer_version_is_refused_with_a_clear_error(generations):
     assert "index --rebuild" in refused.value.hint
 
 
+@pytest.mark.sampled
 def test_a_reader_that_opens_during_changes_always_gets_a_complete_generation(generations):
     generations.build("rules", fill).close()
     stop = threading.Event()

@@ -60,6 +60,7 @@ def change(root: Path, draw: random.Random) -> None:
             os.symlink("elsewhere.md", note)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(15))
 def test_a_sweep_detects_every_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
     monkeypatch.setattr(sweeping, "SLICE", 7)

@@ -241,6 +241,7 @@ WISHES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", WISHES)
 def test_a_wish_about_tomorrow_is_true_on_every_later_day(bedroom: Bedroom, language: str) -> None:
     said, words = WISHES[language]
@@ -320,6 +321,7 @@ def test_what_is_held_waits_in_no_inbox(bedroom: Bedroom) -> None:
     assert "myself" not in everything(bedroom).replace(bedroom.text(HELD), "")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "text",
     [

@@ -85,6 +85,7 @@ def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(be
     } == others
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("and_learns", [True, False])
 def test_an_attempt_of_the_model_to_write_elsewhere_is_refused_and_recorded(bedroom, and_learns):
     def answers(asked: Asked) -> Sent:
@@ -293,6 +294,7 @@ SIGHTS = (
 )
 
 
+@pytest.mark.sampled
 def test_a_week_with_news_is_reflected_on_once(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)

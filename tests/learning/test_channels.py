@@ -54,6 +54,7 @@ def say(bedroom, text, user="mira", **more):
     return bedroom.say(text, user=user, channel="dev", session="dev", **more)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", MEETINGS)
 def test_a_channels_decisions_and_tasks_are_found_without_a_model(bedroom, language):
     decided, agreed, task, words = MEETINGS[language]

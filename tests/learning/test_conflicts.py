@@ -159,6 +159,7 @@ def test_each_of_two_birthdays_is_asked_about_once(bedroom: Bedroom) -> None:
     assert len(questions(bedroom)) == len(marked) == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("nights", [0, 1])
 @pytest.mark.parametrize(
     "settle",

@@ -47,6 +47,7 @@ def test_a_model_that_keeps_everything_writes_no_doubt():
         assert lines == []
 
 
+@pytest.mark.sampled
 @every("language", sorted(HEDGES))
 def test_a_tool_writes_no_doubt(language: str):
     with folder_in_memory() as folder:

@@ -72,6 +72,7 @@ NEAR = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", NEAR)
 def test_a_sentence_in_almost_the_same_words_is_not_written_again(
     bedroom: Bedroom, language: str
@@ -109,6 +110,7 @@ def test_an_attribute_of_a_person_is_in_the_facts_alone(bedroom: Bedroom) -> Non
     assert (skip["outcome"], skip["op"]["turn"]) == ("noop_dup", turn)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "fact"),
     [

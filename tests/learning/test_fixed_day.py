@@ -134,6 +134,7 @@ def test_the_rules_alone_remember_two_thirds_of_the_day(bedroom) -> None:
     assert wrong_days == []
 
 
+@pytest.mark.sampled
 def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(bedroom) -> None:
     learn_the_day(bedroom)
 

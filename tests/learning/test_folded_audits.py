@@ -130,6 +130,7 @@ def test_after_the_fold_the_bot_still_may_not_touch_what_the_person_wrote(vault:
     assert [applied.op["op"] for applied in edit.applied] == ["remove"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(6))
 def test_a_folded_record_answers_folded_to_undo(vault: Vault, number: int) -> None:
     vault.sleep()
@@ -165,6 +166,7 @@ def test_log_history_doctor_source_and_the_past_go_on_working(vault: Vault) -> N
     assert "Oslo" not in past.text
 
 
+@pytest.mark.sampled
 def test_the_index_has_the_same_stamps_after_a_fold(vault: Vault) -> None:
     vault.memory.index()
     before = _stamps(vault)

@@ -130,6 +130,7 @@ def test_no_text_of_the_memory_tool_has_a_secret(memory: VaultMemory, vault: Pat
     assert in_files(vault, VALUE) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", [*NUMBERS, *SPOKEN])
 def test_numbers_and_spoken_codes_count_in_ops_too(memory: VaultMemory, text: str):
     edit = memory.apply(USER, [append(text)])

@@ -61,6 +61,7 @@ def test_the_instructions_explain_each_label(bedroom: Bedroom) -> None:
         assert f"`{word}`" in question.system
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("labels", "reason"),
     [

@@ -122,6 +122,7 @@ def test_a_tool_does_not_bring_back_what_a_person_deleted(
     assert stands(memory, "red sloop") == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("fact", "sentence"),
     [

@@ -114,6 +114,7 @@ def test_a_small_model_is_asked_about_whole_sentences(said: tuple[str, str]) -> 
     assert sentence in statement or sentence[:6] not in statement
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("turn", "line"),
     [

@@ -2,6 +2,8 @@
 
 from datetime import date, timedelta
 
+import pytest
+
 OF_THE_SAMPLE_VAULT = "2026-W19.md"
 FIRST = date(2026, 5, 25)
 STATEMENTS = (
@@ -24,6 +26,7 @@ def reflections(bedroom) -> list[str]:
     return [name for name in names if name != OF_THE_SAMPLE_VAULT]
 
 
+@pytest.mark.sampled
 def test_one_fact_on_each_of_six_nights_is_a_reflection(bedroom):
     lines = 0
     for number, text in enumerate(STATEMENTS):

@@ -141,6 +141,7 @@ def test_each_own_turn_of_any_day_is_in_exactly_one_prompt_that_fits(said, room,
     assert (outcome["gathered"], outcome["more"]) == (len(turns), 0)
 
 
+@pytest.mark.sampled
 def test_none_of_two_hundred_turns_is_skipped(tmp_path):
     turns = turns_of([(f"{number:03}" + "x" * 497, "s", False) for number in range(200)])
     house = House(tmp_path, turns)
@@ -201,6 +202,7 @@ def small_room(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("small_room")
 def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
     for number in range(3):

@@ -239,6 +239,7 @@ def test_who_says_it_before_and_after_the_deletion_says_it_later(
     assert stands(memory, words)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("text", "words"), KINDS)
 def test_a_second_device_learns_late_and_brings_nothing_back(
     memory: VaultMemory, tmp_path: Path, text: str, words: str
@@ -365,6 +366,7 @@ def test_a_tool_brings_nothing_back_to_any_note(memory: VaultMemory, text: str, 
     assert stands(memory, words) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("moved", "moved_back", "home"),
     [

@@ -8,6 +8,7 @@ FACTS = "Users/mira/lantern/config/FACTS.md"
 RULES = "Users/mira/lantern/config/RULES.md"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "note", "line"),
     [

@@ -120,6 +120,7 @@ def test_facts_entities_and_turns_do_not_cross_scopes(bedroom, model_requests):
         assert words_in(found) == {secret_of(scope)}
 
 
+@pytest.mark.sampled
 def test_an_error_reveals_no_facts_of_others_and_changes_nothing(bedroom, model_requests):
     theirs = {
         scope: bedroom.seen.ok("facts", *OPTIONS[scope])["facts"][0]["id"] for scope in OWNERS

@@ -353,6 +353,7 @@ def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
     assert let_through == []
 
 
+@pytest.mark.sampled
 @every("language", sorted(ORDERS))
 def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -> None:
     numbers = cue_tables()[language]["secret_numbers"]

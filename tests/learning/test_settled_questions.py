@@ -43,6 +43,7 @@ def _approve(bedroom: Bedroom, words: str) -> None:
     bedroom.seen.ok("inbox", "approve", str(question["id"]), *now)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", CASES)
 def test_an_answer_closes_the_rivals_question_and_takes_its_mark_off(
     bedroom: Bedroom, make
@@ -59,6 +60,7 @@ def test_an_answer_closes_the_rivals_question_and_takes_its_mark_off(
     assert [box for box in boxes if not box.startswith("~~")] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", CASES)
 def test_the_line_that_holds_stays_the_bots_and_is_not_asked_about_again(
     bedroom: Bedroom, make

@@ -21,6 +21,7 @@ NOT_KEPT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", NOT_KEPT)
 def test_a_request_that_is_not_kept_says_why(bedroom, text):
     turn = bedroom.say(text, session="tea")

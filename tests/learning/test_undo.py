@@ -73,6 +73,7 @@ def test_all_lines_of_a_night_can_be_undone(bedroom: Bedroom, is_newest_first: b
     assert written == set()
 
 
+@pytest.mark.sampled
 def test_a_promotion_of_the_night_that_is_undone_is_rejected_for_good(bedroom: Bedroom) -> None:
     _live(bedroom)
     [(id_, record)] = [

@@ -1,5 +1,6 @@
 """What a night asks fits into its room, and each turn stands in one question of it."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def test_each_own_turn_of_a_long_day_is_shown_completely_in_some_prompt():
     assert len(asked) == 3
 
 
+@pytest.mark.sampled
 def test_a_day_of_ten_thousand_short_turns_is_split_into_prompts_that_fit():
     asked = rounds([turn(number, "ok") for number in range(10_000)])
 

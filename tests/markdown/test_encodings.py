@@ -45,6 +45,7 @@ def test_a_byte_that_windows_1252_does_not_define_is_read_too():
     assert text_of(b"a\x81b\xff") == "a\x81bÿ"
 
 
+@pytest.mark.sampled
 @given(st.text(alphabet=st.characters(codec="cp1252", exclude_characters="\r")))
 def test_any_latin_text_is_read(text: str):
     raw = text.encode("cp1252")

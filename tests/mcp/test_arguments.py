@@ -30,6 +30,7 @@ def test_a_missing_or_foreign_note_is_an_error_that_names_it(shelf: VaultMemory,
     assert "memory_search" in said
 
 
+@pytest.mark.sampled
 @every(
     ("tool", "arguments", "quoted"),
     [
@@ -127,6 +128,7 @@ def test_tools_and_instructions_cost_at_most_2400_tokens(has_hooks: bool):
     assert _cost(instructions) <= MOST_TOKENS
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", WITH_HOOKS)
 def test_a_host_whose_hook_gives_the_block_is_not_told_to_ask_for_it(filled: Outside, host: str):
     filled.quick = True

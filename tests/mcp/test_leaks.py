@@ -102,6 +102,7 @@ def all_answers(
     yield from talk(memory, chat, caller)
 
 
+@pytest.mark.sampled
 @every("who", CALLERS)
 def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
@@ -118,6 +119,7 @@ def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who
     assert seen == own, "what is theirs is shown, so the words could be seen"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("who", ["alice"])
 def test_no_writing_tool_reveals_or_changes_anything_of_others(
     memory: VaultMemory, filled: Outside, who: str
@@ -140,6 +142,7 @@ def test_no_writing_tool_reveals_or_changes_anything_of_others(
     assert touched <= set(caller.scopes(memory.layout))
 
 
+@pytest.mark.sampled
 @every("who", CALLERS)
 def test_a_caller_gets_only_their_own_resources(shelf: VaultMemory, who: str):
     caller = CALLERS[who]

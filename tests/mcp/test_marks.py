@@ -154,6 +154,7 @@ def test_the_test_table_has_each_mark_in_each_spelling():
     assert len(set(ANSWERS.values())) == 154
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_model_sees_every_quotation_marked_and_no_forged_mark(
     results: list[tuple[str, CallToolResult]], host: str
@@ -169,6 +170,7 @@ def test_the_model_sees_every_quotation_marked_and_no_forged_mark(
     assert "walrus" in quoted["memory_context"]
 
 
+@pytest.mark.sampled
 def test_each_field_of_a_structured_answer_is_quoted_separately(
     results: list[tuple[str, CallToolResult]],
 ):
@@ -189,6 +191,7 @@ def test_a_structured_answer_contains_no_hash_or_long_number(
         assert not re.search(r"\d\.\d{5,}", said), tool
 
 
+@pytest.mark.sampled
 def test_resources_are_quoted_like_tool_answers(hostile: VaultMemory):
     async def chat(client: Client) -> tuple[list[Any], list[str]]:
         listed = (await client.list_resources()).resources
@@ -208,6 +211,7 @@ def test_resources_are_quoted_like_tool_answers(hostile: VaultMemory):
         assert about.count(ORDER) <= about.count(FLAG)
 
 
+@pytest.mark.sampled
 def test_a_server_on_standard_input_marks_quotations_the_same_way(
     hostile: VaultMemory, place: Outside
 ):
@@ -254,6 +258,7 @@ def test_a_note_with_a_hostile_name_can_be_read_by_its_reported_name(
     assert f"- The {word} rests" in check(forwarded(talk(hostile, chat), "structured"))
 
 
+@pytest.mark.sampled
 def test_errors_contain_no_mark(hostile: VaultMemory):
     async def chat(client: Client) -> list[str]:
         return [

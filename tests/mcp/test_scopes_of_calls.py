@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.every import every
 from tests.mcp.test_leaks import CALLERS, NAMES, open_to, probes
@@ -83,6 +84,7 @@ def test_the_table_and_the_view_have_the_same_calls():
     assert {call.name for call in CALLS} >= CHANGES
 
 
+@pytest.mark.sampled
 @every("who", CALLERS)
 def test_no_reading_call_reveals_text_or_names_of_others(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
@@ -106,6 +108,7 @@ def test_no_reading_call_reveals_text_or_names_of_others(shelf: VaultMemory, who
     assert seen == own, "what is theirs is shown, so the words could be seen"
 
 
+@pytest.mark.sampled
 def test_no_changing_call_reveals_or_changes_anything_of_others(
     memory: VaultMemory, filled: Outside
 ):

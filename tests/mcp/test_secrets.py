@@ -38,6 +38,7 @@ def memory(tmp_path: Path) -> Iterator[VaultMemory]:
         yield vault
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", SECRETS)
 def test_a_secret_that_was_said_is_quoted_for_no_model(
     memory: VaultMemory, tmp_path: Path, text: str

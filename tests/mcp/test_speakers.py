@@ -52,6 +52,7 @@ def test_the_programs_own_label_is_no_order(memory: VaultMemory, role: str):
     assert [line for line in lines if FLAG in line] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("role", ["assistant", "user"])
 @pytest.mark.parametrize("text", POSING)
 def test_a_turn_that_poses_as_another_speaker_is_flagged(memory: VaultMemory, role: str, text: str):

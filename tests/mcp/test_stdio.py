@@ -32,6 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     return outside
 
 
+@pytest.mark.sampled
 @every("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
 def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked: str):
     with piped(place) as pipe:
@@ -164,6 +165,7 @@ def peak(pid: int) -> int:
     raise AssertionError("the process is gone")
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
 def test_an_oversized_message_is_refused_by_its_id_without_filling_memory(place: Outside):
     huge = "x" * (8 * LARGEST)
@@ -294,6 +296,7 @@ def test_a_killed_client_leaves_no_server_process(place: Outside):
     until(lambda: not is_alive(pid), says="the server is still there")
 
 
+@pytest.mark.sampled
 def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(tmp_path: Path):
     place = at(tmp_path)
     fill(place)
@@ -371,6 +374,7 @@ WITHOUT_SDK = (
 )
 
 
+@pytest.mark.sampled
 def test_the_server_needs_no_optional_package(place: Outside):
     command = [
         sys.executable,

@@ -141,6 +141,7 @@ def test_a_line_as_long_as_a_note_is_truncated_and_the_answer_says_so(
 IN_PROJECT = Caller("alice", "heron", groups=("heron",), private=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "note"),
     [

@@ -124,6 +124,7 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     return {"memory": in_memory, "stdio": over_stdio, "http": over_http}[request.param]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("connect", "mode"),
     [
@@ -164,6 +165,7 @@ def test_a_client_can_search_read_and_get_context_over_each_transport(connect: C
     anyio.run(chat)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("connect", ["memory", "http"], indirect=True)
 def test_two_concurrent_people_never_see_each_others_notes(connect: Connect):
     seen: dict[str, str] = dict.fromkeys(OWN, "")
@@ -299,6 +301,7 @@ def test_a_request_of_a_stateless_version_says_the_same_in_its_headers(http: Htt
         assert answer.json()["result"]["resultType"] == "complete"
 
 
+@pytest.mark.sampled
 @every(
     ("changes", "code"),
     [
@@ -382,6 +385,7 @@ def test_other_http_methods_are_refused(http: Http):
     assert http.post({**SEARCH, "params": {"name": "x" * (2 << 20)}}).status_code == 413
 
 
+@pytest.mark.sampled
 def test_a_running_daemon_answers_the_tools(place: Outside):
     async def reason(client: Client) -> str:
         found = await client.call_tool("memory_search", {"query": "ferry"})

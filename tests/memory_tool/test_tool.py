@@ -227,6 +227,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
 ]
 
 
+@pytest.mark.sampled
 def test_every_command_answers_in_the_wording_of_the_reference(outside: Outside) -> None:
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:

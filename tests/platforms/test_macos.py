@@ -44,6 +44,7 @@ def run(mac: Outside, *words: str) -> str:
     return done.out
 
 
+@pytest.mark.sampled
 def test_a_note_is_found_edited_and_put_back(mac: Outside):
     note = mac.write("a.md", "# Boats\n\n## Oars\n\n- red\n")
     before = note.read_bytes()
@@ -75,6 +76,7 @@ def test_a_note_is_replaced_by_the_swap_of_macos(mac: Outside, tmp_path: Path):
     assert not [path for path in mac.vault.iterdir() if path.name.startswith(".vm")]
 
 
+@pytest.mark.sampled
 def test_a_save_is_found_by_polling_and_the_daemon_ends_when_asked(mac: Outside):
     mac.write("a.md", "- red oars\n")
 
@@ -88,6 +90,7 @@ def test_a_save_is_found_by_polling_and_the_daemon_ends_when_asked(mac: Outside)
     assert code == 0
 
 
+@pytest.mark.sampled
 def test_a_daemon_is_asked_although_its_path_is_too_long_for_a_socket(mac: Outside):
     mac.home = mac.home / ("long name " * 9)
     mac.home.mkdir()
@@ -110,6 +113,7 @@ def test_the_doctor_does_not_promise_events(mac: Outside):
     assert "events are used on Linux only" in run(mac, "doctor")
 
 
+@pytest.mark.sampled
 def test_state_and_services_are_where_macos_has_them(mac: Outside):
     mac.write("a.md", "- red oars\n")
     unset = ("VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME")

@@ -75,6 +75,7 @@ def test_a_bot_in_python_is_told_the_same():
     assert done.stdout.startswith("system_unsupported install it in WSL"), done.stderr
 
 
+@pytest.mark.sampled
 def test_the_pure_parts_need_nothing_that_windows_lacks():
     code = (
         "import importlib, pkgutil, vault_memory\n"
@@ -92,6 +93,7 @@ def test_the_pure_parts_need_nothing_that_windows_lacks():
     assert int(done.stdout) > 100
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(sys.platform == "win32", reason="they run there themselves")
 def test_the_portable_tests_can_be_collected_on_windows():
     code = (

@@ -56,6 +56,7 @@ def test_a_probe_removes_leftovers_of_one_killed_an_hour_ago(
     remote.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(0, 20, 3))
 @pytest.mark.parametrize(
     "fault", [Answer(503), Answer(423), CutResponse(30)], ids=["503", "423", "cut"]

@@ -108,6 +108,7 @@ def tag(remote: Remote, path: str) -> str:
     return remote.look(path).etag
 
 
+@pytest.mark.sampled
 def test_an_empty_folder_has_an_empty_listing_with_its_own_entry(remote: Remote) -> None:
     seen = remote.list()
 
@@ -200,6 +201,7 @@ def test_a_long_note_is_overwritten_like_a_short_one(remote: Remote) -> None:
     assert [entry.path for entry in remote.list(deep=True).entries] == ["long.md"]
 
 
+@pytest.mark.sampled
 def test_deleting_requires_the_current_tag(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     old = tag(remote, "note.md")
@@ -274,6 +276,7 @@ def test_folders_are_created_once_and_listed_level_by_level(remote: Remote) -> N
     assert remote.look("a").is_folder
 
 
+@pytest.mark.sampled
 def test_a_deep_listing_equals_the_listings_of_all_levels(remote: Remote) -> None:
     for folder in ("a", "a/b", "c", "empty"):
         remote.mkcol(folder)
@@ -345,6 +348,7 @@ def test_a_note_brings_its_folder_along_where_the_traits_say_so(remote: Remote) 
     assert remote.look("no/deeper").is_folder
 
 
+@pytest.mark.sampled
 def test_a_folder_is_deleted_only_when_it_is_empty(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
@@ -373,6 +377,7 @@ def test_a_folder_moves_with_its_contents(remote: Remote) -> None:
     assert [entry.path for entry in remote.list(deep=True).entries] == ["z", "z/b", "z/b/note.md"]
 
 
+@pytest.mark.sampled
 def test_a_folder_never_moves_over_another(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("z")
@@ -480,6 +485,7 @@ def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(remote: Rem
         remote.get_version("note.md", FileVersion("99999/9", 0, 3), max_bytes=99)
 
 
+@pytest.mark.sampled
 def test_probed_capabilities_agree_with_the_known_ones(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
@@ -491,6 +497,7 @@ def test_probed_capabilities_agree_with_the_known_ones(
         assert traits == replace(Nextcloud.default_traits, bulk=True)
 
 
+@pytest.mark.sampled
 def test_many_threads_may_use_one_remote(remote: Remote) -> None:
     failures: list[BaseException] = []
 

@@ -170,6 +170,7 @@ def test_a_damaged_index_page_prevents_no_answer_and_no_write(
         assert dump(outside.state) == before, page
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 3 + 100])
 def test_a_journal_truncated_under_a_daemon_blocks_no_write(
     filled_vault: Outside, size: int, caplog: pytest.LogCaptureFixture
@@ -195,6 +196,7 @@ def test_a_journal_truncated_under_a_daemon_blocks_no_write(
     assert states["journal"] in ("ok", "warn")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
 def test_an_index_truncated_under_a_daemon_is_rebuilt(filled_vault: Outside, size: int) -> None:
     with filled_vault.daemon() as daemon:

@@ -26,6 +26,7 @@ def vault_with_traces(outside: Outside) -> Everywhere:
     return fill(outside)
 
 
+@pytest.mark.sampled
 def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
     everywhere = fill(outside, kind=KIND)
     before = traces(outside.vault, outside.state)
@@ -67,6 +68,7 @@ def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
     assert_the_rest_is_there(everywhere)
 
 
+@pytest.mark.sampled
 def test_unfinished_nights_and_rejected_dropped_lines_forget_the_text_too(
     vault_with_traces: Everywhere,
 ):
@@ -106,6 +108,7 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
         )
 
 
+@pytest.mark.sampled
 def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     outside.ok("forget", TEXT, "--yes")
@@ -124,6 +127,7 @@ def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(vault_with_tr
     assert traces(outside.vault, outside.state) == []
 
 
+@pytest.mark.sampled
 def test_audit_records_are_kept_and_one_documents_the_forgetting(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     ids = [record["id"] for record in outside.ok("log")["records"]]
@@ -141,6 +145,7 @@ def test_audit_records_are_kept_and_one_documents_the_forgetting(vault_with_trac
     assert refused.error["code"] == "not_undoable"
 
 
+@pytest.mark.sampled
 def test_the_index_equals_a_rebuilt_one_after_forgetting(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     outside.ok("forget", TEXT, "--yes")
@@ -152,6 +157,7 @@ def test_the_index_equals_a_rebuilt_one_after_forgetting(vault_with_traces: Ever
     assert dump(outside.state) == kept
 
 
+@pytest.mark.sampled
 def test_a_dry_run_lists_the_places_and_changes_no_byte(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     before = tree(outside.vault, outside.state)
@@ -249,6 +255,7 @@ def test_only_the_named_scope_forgets(outside: Outside):
     assert outside.search(TEXT, "--user", "ben")["hits"]
 
 
+@pytest.mark.sampled
 def test_places_that_cannot_be_changed_are_listed_and_the_command_fails(
     vault_with_traces: Everywhere,
 ):
@@ -297,6 +304,7 @@ def test_a_displaced_file_that_is_still_open_is_kept_until_it_is_closed(
     assert traces(outside.vault, outside.state) == []
 
 
+@pytest.mark.sampled
 def test_a_running_daemon_forgets_too(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     with outside.daemon() as daemon:

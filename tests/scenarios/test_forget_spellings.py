@@ -198,6 +198,7 @@ def test_similar_texts_are_reported_and_kept(vault: Outside):
     assert "reads alike, and stays: MEMORY.md  2" in vault.run("forget", TEXT, "--dry-run").out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["journal.sqlite", "sync.sqlite"])
 def test_databases_set_aside_are_deleted_with_their_logs(vault: Outside, name: str):
     fill(vault)
@@ -210,6 +211,7 @@ def test_databases_set_aside_are_deleted_with_their_logs(vault: Outside, name: s
     assert not list(vault.state.rglob("*.damaged*"))
 
 
+@pytest.mark.sampled
 def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(vault: Outside):
     (vault.vault / f"memory/{NAME}.md").unlink()
     note = vault.write("MEMORY.md", f"## Tea\n\n- {TEXT}\n- other\n")
@@ -237,6 +239,7 @@ def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(vault
     assert note.read_text() == "## Tea\n\n- other\n"
 
 
+@pytest.mark.sampled
 def test_a_running_daemon_that_may_hold_the_text_in_memory_is_reported(vault: Outside):
     fill(vault)
     rename(vault, audit=True)

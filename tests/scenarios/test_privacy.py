@@ -158,6 +158,7 @@ def is_listening(path: Path) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
+@pytest.mark.sampled
 def test_a_server_contacts_no_host_and_writes_no_foreign_file(traced: Traced) -> None:
     outside, trail = traced.outside, traced.start("serve")
     outside.write("Users/mira/memories/tea.md", "- the tea is green\n")

@@ -207,6 +207,7 @@ BAD = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("key", READERS)
 @pytest.mark.parametrize("make", BAD, ids=lambda make: make.__name__)
 def test_a_bad_secrets_file_is_refused_with_the_same_message_for_each_key(

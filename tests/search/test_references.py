@@ -44,6 +44,7 @@ def text_of(outside: Outside, query: str, *options: str) -> str:
     return str(hit["text"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("written", "shown"),
     [

@@ -151,6 +151,7 @@ def test_this_law_detects_broken_ranking(break_it, monkeypatch, tmp_path):
         check_history(tmp_path, 0, chunks=200, edits=40, queries=2)
 
 
+@pytest.mark.sampled
 def test_this_law_detects_counts_taken_over_all_scopes(monkeypatch, tmp_path):
     count_other_peoples_chunks(monkeypatch)
 

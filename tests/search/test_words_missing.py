@@ -47,6 +47,7 @@ def payload(memory: VaultMemory, query: str, **options: object) -> dict[str, obj
     return dict(json_contract.of_search(answer))
 
 
+@pytest.mark.sampled
 @every("query", [NONSENSE, *NONSENSE.split()[:3], "кырглюб", "!? xqzzt"])
 @every("mode", ["balanced", "rrf", "recent"])
 def test_nonsense_is_answered_by_the_nearest_and_said_to_be(memory, query, mode):
@@ -64,6 +65,7 @@ def test_who_asks_by_meaning_alone_gets_no_remark(memory):
     assert "words_missing" not in payload(memory, NONSENSE, mode="semantic")
 
 
+@pytest.mark.sampled
 def test_every_door_says_that_no_note_has_the_words(memory, monkeypatch, capsys):
     state = memory.vault.state.path.parent
     monkeypatch.setenv("VAULT_MEMORY_STATE", str(state))

@@ -64,6 +64,7 @@ def mcp_search(host: RunningHost, name: str, paths: list[str]) -> httpx.Response
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("paths", FREEZING.values(), ids=FREEZING)
 def test_paths_that_froze_a_host_are_refused_at_each_door(vaults: Vaults, paths: list[str]) -> None:
     vaults.add_three()

@@ -239,6 +239,7 @@ def test_turns_of_different_threads_embed_each_text_once(outside: Outside, serve
     assert lines == [f"embedded {count - left:,} chunks", f"embedded {left:,} chunks"]
 
 
+@pytest.mark.sampled
 def test_embedding_resumes_after_a_kill(outside: Outside, server: Counting):
     chance = random.Random(5)
     outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(600)))

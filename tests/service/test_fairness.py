@@ -31,6 +31,7 @@ def durations(host: RunningHost, name: str, count: int = SEARCHES) -> list[float
     return sorted(seconds)
 
 
+@pytest.mark.sampled
 def test_a_vault_that_gets_many_notes_delays_no_other(vaults: Vaults) -> None:
     vaults.add_three()
     folder = (vaults.path / "south" / NOTE).parent

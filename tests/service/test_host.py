@@ -20,6 +20,7 @@ def states(vaults: Vaults) -> dict[str, str]:
     return {row["root"].rpartition("/")[2]: row["state"] for row in status(vaults)["vaults"]}
 
 
+@pytest.mark.sampled
 def test_a_token_reaches_its_vault_and_no_other(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

@@ -83,6 +83,7 @@ def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(outside: O
         until(lambda: not daemon.stale())
 
 
+@pytest.mark.sampled
 def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:

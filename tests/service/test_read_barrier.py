@@ -87,6 +87,7 @@ def test_a_save_before_a_search_is_found_or_reported_as_stale(outside: Outside, 
         )
 
 
+@pytest.mark.sampled
 def test_in_a_polled_vault_a_save_before_a_search_is_found_or_reported_as_stale(outside: Outside):
     outside.write("USER.md", "- tea\n")
     (outside.vault / "memory").mkdir()

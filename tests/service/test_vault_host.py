@@ -46,6 +46,7 @@ async def search(host: VaultHost, vault: str, query: str) -> list[str]:
     return [hit["text"] for hit in answer["hits"]]
 
 
+@pytest.mark.sampled
 def test_a_vault_is_opened_once_for_many_requests(vaults: Vaults) -> None:
     vaults.add_three()
     north = vaults.vault_of("north")

@@ -45,6 +45,7 @@ def test_each_stored_script_is_in_its_canonical_form(path: Path) -> None:
     assert text_of(read(path)) == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", range(0, cases(40), 5))
 def test_replaying_a_recorded_script_gives_the_same_history(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 5):

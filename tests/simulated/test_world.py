@@ -102,6 +102,7 @@ def caught(make: Make, first: int) -> tuple[int, str]:
     raise AssertionError(f"not caught in {CATCH_WITHIN} lives")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", NAIVE, ids=lambda engine: engine.__name__)
 def test_a_naive_engine_is_caught(
     engine: type[Naive], record_property: Callable[[str, object], None]
@@ -112,6 +113,7 @@ def test_a_naive_engine_is_caught(
     )
 
 
+@pytest.mark.sampled
 def test_an_engine_that_never_syncs_is_caught(tmp_path: Path) -> None:
     count, _ = caught(lambda disk: NeverSyncs(disk, tmp_path), 10_000)
     assert count <= CATCH_WITHIN

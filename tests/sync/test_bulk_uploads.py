@@ -70,6 +70,7 @@ def assert_all_arrive_once(cloud: Cloud) -> None:
     assert len(files) == len(NOTES) + 2
 
 
+@pytest.mark.sampled
 def test_uploading_250_new_notes_takes_twelve_requests_plus_folders(cloud: Cloud):
     for number in range(250):
         cloud.laptop.save(

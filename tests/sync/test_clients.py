@@ -152,6 +152,7 @@ def test_an_edit_the_desktop_client_writes_over_ours_at_the_same_moment_is_merge
     assert device.text("USER.md") == fake.files()["USER.md"].decode()
 
 
+@pytest.mark.sampled
 def test_our_engine_and_rclone_share_a_folder(base: Path, server_named: Callable[[str], Server]):
     if not shutil.which("rclone"):
         pytest.skip("rclone is not installed (Debian: rclone)")

@@ -17,6 +17,7 @@ from vault_memory.sync.apply.transfers import FileTransfers
 SEEDS = range(20)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_two_crowded_vaults_converge_lose_nothing_and_keep_the_last_forms(base: Path, seed: int):
     in_a_crowd(base, seed, 150, forms=True)
@@ -44,6 +45,7 @@ def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
 VARIANTS = [never_asks, never_looks_behind, trusts_every_tag]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 def test_an_engine_that_lacks_a_guard_is_caught_within_twenty_runs(
     monkeypatch: pytest.MonkeyPatch, variant: Callable[[pytest.MonkeyPatch], None]

@@ -271,6 +271,7 @@ def test_a_line_survives_a_proxy_that_denies_a_single_version(cloud: Cloud):
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("answered", [True, False])
 @pytest.mark.parametrize("times", [2, 3, 4])
 @pytest.mark.parametrize("skip", range(5))
@@ -461,6 +462,7 @@ def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(cloud: Clo
     assert {"- green", "- black", "- mine", "- another"} <= lines(cloud.together()["USER.md"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("refusal", ["a text upon the half", 403, 413, 507])
 def test_a_line_truncated_from_a_merge_survives_when_the_upload_cannot_be_repeated(
     cloud: Cloud, refusal: str | int

@@ -149,6 +149,7 @@ def test_a_dry_run_changes_nothing(devices: tuple[Device, Device]):
     assert other.files() == {}
 
 
+@pytest.mark.sampled
 def test_many_deletions_at_once_wait_for_approval(devices: tuple[Device, Device]):
     one, other = devices
     for number in range(30):

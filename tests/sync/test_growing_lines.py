@@ -55,6 +55,7 @@ def both_pass(cloud: Cloud, seconds: float) -> None:
         cloud.phone.run_pass()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("writer", list(WRITERS))
 @pytest.mark.parametrize("seconds", [2, 6, 30, 200])
 @pytest.mark.parametrize("kind", list(FORMS))
@@ -69,6 +70,7 @@ def test_only_the_last_form_of_a_line_stands_that_its_author_saves_several_times
     assert cloud.together()["USER.md"].decode() == TEXT + FORMS[kind][-1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [2, 6, 30])
 @pytest.mark.parametrize("kind", list(FORMS))
 def test_only_the_last_form_stands_beside_a_line_that_this_device_adds_meanwhile(
@@ -91,6 +93,7 @@ def test_only_the_last_form_stands_beside_a_line_that_this_device_adds_meanwhile
 GROWING = ["grows by words", "shrinks", "becomes another", "is ticked"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [2, 6, 30])
 @pytest.mark.parametrize(
     "kind", ["grows by words", "is saved in the middle of a word", "is ticked"]
@@ -126,6 +129,7 @@ def test_a_line_grows_over_an_upload_that_its_author_had_not_read(cloud: Cloud, 
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [2, 70])
 @pytest.mark.parametrize("kind", list(FORMS))
 @pytest.mark.parametrize("writer", list(WRITERS))
@@ -144,6 +148,7 @@ def test_a_line_grows_here_after_an_upload_without_an_answer_that_others_go_on_w
     assert cloud.together()["USER.md"].decode() == f"- theirs\n{TEXT}{second}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND"])
 @pytest.mark.parametrize("kind", ["grows by words", "is ticked"])
 def test_only_the_last_form_stands_when_a_save_meets_a_pass(cloud: Cloud, kind: str, method: str):
@@ -182,6 +187,7 @@ def test_a_record_that_another_program_replaces_does_not_come_back(cloud: Cloud)
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n'
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [5, 70])
 @pytest.mark.parametrize("kind", GROWING)
 def test_an_earlier_form_stays_away_that_another_device_uploaded_ahead_of_the_clock(
@@ -207,6 +213,7 @@ def test_an_earlier_form_stays_away_that_another_device_uploaded_ahead_of_the_cl
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["grows by words", "shrinks", "is ticked"])
 def test_a_line_that_two_devices_bring_back_stands_once_when_it_is_edited_on_one(
     cloud: Cloud, kind: str

@@ -145,6 +145,7 @@ def _run_household(home: Household) -> dict[str, bytes]:
     return here
 
 
+@pytest.mark.sampled
 def test_ten_kills_on_a_nextcloud_lose_nothing(base: Path):
     fake = FakeNextcloud()
     counting = Counting(fake)

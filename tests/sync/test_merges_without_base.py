@@ -49,6 +49,7 @@ def live_lines(cloud: Cloud) -> set[str]:
     return set[str]().union(*map(lines, cloud.together().values()))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("method", REQUESTS)
 def test_a_remote_line_survives_a_save_during_a_merge_without_base(
@@ -177,6 +178,7 @@ def delete_unused_bytes(cloud: Cloud) -> None:
 CALLS = ("- call Anna\n", "- call Ben\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("edited", [False, True])
 @pytest.mark.parametrize(
     "theirs", [f"{TEXT}{CALLS[1]}- more\n", f"{TEXT}{CALLS[1]}", f"## Tea\n\n{CALLS[1]}"]

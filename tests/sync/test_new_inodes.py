@@ -15,6 +15,7 @@ def cloud(base: Path) -> Cloud:
     return Cloud(base)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", SAVED.values(), ids=SAVED)
 @pytest.mark.parametrize("others", ["edit", "leave"])
 def test_a_note_that_is_saved_under_a_new_name_and_inode_is_one_move(

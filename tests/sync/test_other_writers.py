@@ -22,6 +22,7 @@ def lines(raw: bytes) -> list[str]:
     return raw.decode().splitlines()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [0, 3, 61, 300])
 @pytest.mark.parametrize("typed_since", [True, False])
 def test_an_uploaded_line_survives_a_client_that_had_not_read_it(
@@ -119,6 +120,7 @@ def add_overlapping_upload(cloud: Cloud, path: str, raw: bytes, seconds: float) 
     cloud.fake.race_next_put(other_first)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("seconds", [0, 1, 3])
@@ -137,6 +139,7 @@ def test_two_uploads_that_pass_the_same_precondition_are_both_kept(
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seconds", [0, 1, 3])
 def test_a_merge_does_not_overwrite_an_upload_that_passed_the_same_precondition(
     cloud: Cloud, seconds: float
@@ -187,6 +190,7 @@ def test_a_new_note_does_not_overwrite_one_created_at_the_same_moment(cloud: Clo
     assert sorted(lines(cloud.together()["day.md"])) == ["- its", "- mine"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("edited", [True, False])
 def test_a_text_with_the_same_length_time_and_tag_is_noticed(cloud: Cloud, edited: bool, ask: bool):
@@ -244,6 +248,7 @@ def test_our_line_in_a_renamed_note_survives_a_client_that_had_not_read_it(cloud
     assert {"- green", "- mine", "- its"} <= set(lines(cloud.together()["ann.md"]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
 def test_an_upload_truncated_by_the_server_is_sent_again(cloud: Cloud, at: int, typed_since: bool):
@@ -334,6 +339,7 @@ def test_a_server_that_truncates_every_upload_is_reported_and_costs_no_local_lin
     assert cloud.together()["USER.md"] == whole.encode()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shorter",
     [TEXT.encode(), b"## Tea\n", f"{TEXT}- black\n".encode(), b"# T\n"],
@@ -374,6 +380,7 @@ def test_a_text_that_ends_mid_line_is_downloaded_once_while_waiting_for_the_rest
     assert len(cloud.fake.requests("GET")) == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("skew", [0, 1, 2, 5, 30, 3600, 2_000_000_000])
 @pytest.mark.parametrize("change", ["theirs", "mine", "both", "delete", "rename"])
 def test_a_time_in_the_future_costs_no_extra_requests(cloud: Cloud, skew: int, change: str):
@@ -397,6 +404,7 @@ def test_a_time_in_the_future_costs_no_extra_requests(cloud: Cloud, skew: int, c
     assert cloud.laptop.files() == cloud.fake.files()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("skew", [0, 1, 30])
 def test_a_time_in_the_future_does_not_make_every_pass_list_all_folders(cloud: Cloud, skew: int):
     for number in range(40):

@@ -100,6 +100,7 @@ def _fill(home: Home, others: str) -> None:
         home.put("zero.md", "- 0\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E95")
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("count", [2, 3, 5])
@@ -119,6 +120,7 @@ def test_a_home_replaced_by_another_deletes_nothing_here(
     assert "other files" in halted
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E95")
 def test_the_only_note_is_not_deleted_by_a_home_with_other_notes(home: Home) -> None:
     home.agree(1)
@@ -130,6 +132,7 @@ def test_the_only_note_is_not_deleted_by_a_home_with_other_notes(home: Home) -> 
     assert home.laptop.files() == before
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E95")
 def test_a_person_who_replaced_all_notes_elsewhere_approves_that_once(home: Home) -> None:
     home.agree(3)
@@ -144,6 +147,7 @@ def test_a_person_who_replaced_all_notes_elsewhere_approves_that_once(home: Home
     assert home.run_passes() == ""
 
 
+@pytest.mark.sampled
 def test_everyday_changes_of_a_small_home_need_no_approval(home: Home) -> None:
     home.agree(3)
     home.delete("note0.md")
@@ -167,6 +171,7 @@ def test_everyday_changes_of_a_small_home_need_no_approval(home: Home) -> None:
     assert home.laptop.files() == moved
 
 
+@pytest.mark.sampled
 def test_edits_and_a_deletion_at_once_need_no_approval(home: Home) -> None:
     home.agree(2)
     note = home.direct.look("note0.md")

@@ -151,6 +151,7 @@ def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(base: P
     assert report.requests <= 2 + 3
 
 
+@pytest.mark.sampled
 def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(base: Path):
     fake = FakeNextcloud()
     addresses = set()
@@ -174,6 +175,7 @@ def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(
     assert len(fake.files()) == 1000
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", real.HONEST)
 @pytest.mark.parametrize("change", ["none", "edit", "rename", "delete"])
 def test_a_time_in_the_future_costs_nothing_on_later_passes(

@@ -65,6 +65,7 @@ def cloud(base: Path) -> Cloud:
     return Cloud(base)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E94")
 @pytest.mark.parametrize("other_tags", [False, True], ids=["old tags", "new tags"])
 @pytest.mark.parametrize(("changed", "new"), [(4, 2), (3, 0), (1, 2), (6, 1)])
@@ -166,6 +167,7 @@ def test_the_hold_survives_a_restart(cloud: Cloud):
     assert cloud.laptop.files() == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [1, 2])
 def test_an_old_version_restored_on_purpose_arrives_like_any_edit(cloud: Cloud, number: int):
     cloud.backed_up_and_written_since(new=0)
@@ -188,6 +190,7 @@ def shorter(raw: bytes) -> bytes:
     return raw.replace(b"- first\n", b"") + b"- last\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("edit", [with_line, shorter])
 def test_many_new_texts_are_downloaded_each_only_once(cloud: Cloud, edit: Callable[[bytes], bytes]):
     cloud.backed_up_and_written_since(new=0)

@@ -72,6 +72,7 @@ def older(folder: str, notes: int = 2) -> dict[str, bytes]:
     return {f"{folder}{number}.md": f"- first {number}\n".encode() for number in range(notes)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize(("notes", "unchanged"), [(2, 0), (2, 4), (3, 0), (9, 1)])
 def test_older_files_over_a_folder_are_held_from_two_notes_on(
@@ -121,6 +122,7 @@ def test_an_accepted_restore_reaches_all_devices_and_history_keeps_the_newer(pai
     assert b"- first 0\n- newer\n" in texts
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("answer", ["approve_restore", "refuse_restore"])
 @pytest.mark.parametrize("where", ["here", "there", "both"])
 def test_a_line_written_while_the_question_is_open_survives_either_answer(
@@ -208,6 +210,7 @@ def undone_by_the_program(pair: Pair) -> None:
         assert written.outcome in ("written", "merged")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("edit", [one_note_of_two, one_beside_an_edit, undone_by_the_program])
 def test_what_is_meant_is_uploaded_like_any_edit(pair: Pair, edit: Callable[[Pair], None]) -> None:
     pair.write("diary/")

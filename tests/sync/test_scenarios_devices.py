@@ -51,6 +51,7 @@ def test_a_note_offloaded_to_icloud_is_neither_deleted_nor_downloaded(cloud: Clo
     assert "tea.md" in dict(report.skipped)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D75")
 @pytest.mark.parametrize(
     "name", [".tea.md.~abc", ".syncthing.tea.md.tmp", "tea.md.part", "tea.md~"]
@@ -84,6 +85,7 @@ def test_two_bots_that_note_the_same_fact_on_one_day_produce_one_item(cloud: Clo
     assert not [path for path in cloud.laptop.files() if "copy" in path]
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D77")
 def test_a_device_away_for_a_month_brings_its_edits_and_no_deleted_note(cloud: Cloud):
     items = "".join(f"- item {number}\n" for number in range(12))
@@ -205,6 +207,7 @@ def test_names_the_server_treats_as_equal_are_both_kept(cloud: Cloud):
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("F109")
 @pytest.mark.parametrize(
     "name",

@@ -278,6 +278,7 @@ def test_a_password_rejected_mid_pass_ends_the_pass_at_once(cloud: Cloud):
     assert len([seen for seen in cloud.fake.log if seen.status == 401]) == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("status", [403, 404, 500, 503, 200])
 def test_a_folder_that_cannot_be_listed_is_left_alone_and_the_rest_is_synced(
@@ -411,6 +412,7 @@ def test_an_unlistable_folder_resets_the_wait_for_a_missing_note(cloud: Cloud):
     assert len(cloud.together()) == 4
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E90")
 @pytest.mark.parametrize("uploads", ["single", "bulk", "without checksums"])
 def test_new_tags_on_all_files_transfer_nothing(cloud: Cloud, uploads: str):
@@ -434,6 +436,7 @@ def test_new_tags_on_all_files_transfer_nothing(cloud: Cloud, uploads: str):
     assert reports[-1].requests == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E91")
 @pytest.mark.parametrize("edited", [True, False])
 def test_different_bytes_under_the_same_tag_are_eventually_merged(cloud: Cloud, edited: bool):
@@ -842,6 +845,7 @@ def test_a_move_never_overwrites_a_note_created_during_the_pass(cloud: Cloud):
     assert b"- tea" in texts
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E101")
 @pytest.mark.parametrize("mtime", [0, -1, 4_294_967_296, 1])
 def test_odd_times_on_the_server_are_ignored(cloud: Cloud, mtime: int):
@@ -870,6 +874,7 @@ def test_a_server_with_a_wrong_clock_still_syncs(base: Path, off: float):
     assert {"- black", "- white", "- green"} <= set(one.text("USER.md").splitlines())
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize("where", [CutRequest, CutResponse])
 @pytest.mark.parametrize("edit", [True, False])

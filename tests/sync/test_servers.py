@@ -46,6 +46,7 @@ def run_on_nextcloud(base: Path, seed: int, steps: int) -> World:
     return world
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_two_vaults_on_a_nextcloud_converge_and_lose_nothing(base: Path, seed: int):
     run_on_nextcloud(base, seed, 300)
@@ -101,6 +102,7 @@ def run_on_server(base: Path, server: Server, seed: int, steps: int) -> None:
     assert not left
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", REAL)
 def test_two_vaults_on_a_real_server_converge_and_lose_nothing(
     base: Path, name: str, server_named: Callable[[str], Server]

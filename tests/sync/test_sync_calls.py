@@ -176,6 +176,7 @@ def test_sync_reports_its_progress(vaults: Vaults):
     assert told[0] == ("syncing", 0, 3)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E84")
 def test_a_rejected_password_is_tried_three_times_and_nothing_is_deleted(
     vaults: Vaults, cloud: Cloud

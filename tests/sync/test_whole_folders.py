@@ -171,6 +171,7 @@ RENAMES: dict[str, tuple[Callable[[Cloud], object], int, int]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", RENAMES)
 def test_a_folder_renamed_here_is_one_move(cloud: Cloud, how: str) -> None:
     rename, moves, most = RENAMES[how]
@@ -187,6 +188,7 @@ def test_a_folder_renamed_here_is_one_move(cloud: Cloud, how: str) -> None:
     assert set(ids.values()) <= kept, "its shares and tags go with its id"
 
 
+@pytest.mark.sampled
 def test_two_folders_that_change_places_keep_their_ids(cloud: Cloud) -> None:
     ids = [cloud.fake.tree.at(path).id for path in ("project", "archive")]
     (cloud / "project").rename(cloud / "between")
@@ -200,6 +202,7 @@ def test_two_folders_that_change_places_keep_their_ids(cloud: Cloud) -> None:
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_a_folder_renamed_twice_between_two_passes_is_one_move(cloud: Cloud) -> None:
     (cloud / "project").rename(cloud / "a")
     (cloud / "a").rename(cloud / "b")
@@ -211,6 +214,7 @@ def test_a_folder_renamed_twice_between_two_passes_is_one_move(cloud: Cloud) -> 
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_a_folder_renamed_right_after_it_was_made_is_one_move(cloud: Cloud) -> None:
     for number in range(5):
         cloud.laptop.save(f"fresh/{number}.md", f"- {number}\n")
@@ -224,6 +228,7 @@ def test_a_folder_renamed_right_after_it_was_made_is_one_move(cloud: Cloud) -> N
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_a_folder_that_came_from_another_device_is_renamed_with_one_move(cloud: Cloud) -> None:
     for number in range(5):
         cloud.fake.other_client_put(f"theirs/{number}.md", b"- text\n")
@@ -236,6 +241,7 @@ def test_a_folder_that_came_from_another_device_is_renamed_with_one_move(cloud: 
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("before", ["the listing", "the move"])
 def test_what_others_do_in_a_folder_arrives_under_its_new_name(cloud: Cloud, before: str) -> None:
     def others(fake: FakeNextcloud) -> None:
@@ -258,6 +264,7 @@ def test_what_others_do_in_a_folder_arrives_under_its_new_name(cloud: Cloud, bef
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_files_that_are_not_synced_go_with_their_folder(cloud: Cloud) -> None:
     cloud.fake.other_client_put("project/.obsidian/app.json", b"{}")
     cloud.fake.other_client_put("project/film.tmp", b"not synced")
@@ -270,6 +277,7 @@ def test_files_that_are_not_synced_go_with_their_folder(cloud: Cloud) -> None:
     assert not any(path.startswith("project/") for path in cloud.fake.files())
 
 
+@pytest.mark.sampled
 def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(cloud: Cloud) -> None:
     cloud.laptop.save("shared/ours.md", "- for all eyes\n")
     settle(cloud.laptop)
@@ -285,6 +293,7 @@ def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(cl
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_renames_and_moves_are_counted_in_the_report(cloud: Cloud) -> None:
     phone = Device(cloud.laptop.vault.parent.parent, "phone", connected(cloud.fake), cloud.clock)
     settle(phone)
@@ -322,6 +331,7 @@ def folders_of(cloud: Cloud, count: int, above: str) -> list[str]:
     return folders
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("above", ["", "top/", "top/deep/"])
 def test_eight_deleted_folders_of_56_notes_take_14_requests(cloud: Cloud, above: str) -> None:
     folders = folders_of(cloud, 8, above)
@@ -340,6 +350,7 @@ def test_eight_deleted_folders_of_56_notes_take_14_requests(cloud: Cloud, above:
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_a_deleted_folder_with_folders_in_it_is_one_request(cloud: Cloud) -> None:
     shutil.rmtree(cloud / "project")
     reports = []
@@ -354,6 +365,7 @@ def test_a_deleted_folder_with_folders_in_it_is_one_request(cloud: Cloud) -> Non
     assert [binned.origin for binned in cloud.fake.tree.trash.values()] == ["project"]
 
 
+@pytest.mark.sampled
 def test_no_folder_goes_whole_before_a_person_approves_the_deletion(cloud: Cloud) -> None:
     shutil.rmtree(cloud / "project")
 
@@ -378,6 +390,7 @@ CHANGES: dict[str, Callable[[FakeNextcloud], object]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", CHANGES)
 @pytest.mark.parametrize("before", ["the listing", "the look"])
 def test_what_others_did_unseen_in_a_deleted_folder_stays(
@@ -404,6 +417,7 @@ def test_what_others_did_unseen_in_a_deleted_folder_stays(
         assert b"new" in next(iter(left.values()))
 
 
+@pytest.mark.sampled
 def test_ignored_files_in_a_deleted_folder_keep_it_and_cost_nothing_later(cloud: Cloud) -> None:
     cloud.fake.other_client_put("project/.obsidian/app.json", b"{}")
     cloud.laptop.settle()
@@ -418,6 +432,7 @@ def test_ignored_files_in_a_deleted_folder_keep_it_and_cost_nothing_later(cloud:
     assert last.requests == 1
 
 
+@pytest.mark.sampled
 def test_a_locked_note_keeps_only_itself(cloud: Cloud) -> None:
     cloud.fake.lock("project/note 1.md", 60)
     shutil.rmtree(cloud / "project")
@@ -433,6 +448,7 @@ def test_a_locked_note_keeps_only_itself(cloud: Cloud) -> None:
     assert cloud.in_step()
 
 
+@pytest.mark.sampled
 def test_a_server_without_trash_loses_a_folder_file_by_file(base: Path) -> None:
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
@@ -454,6 +470,7 @@ def test_a_server_without_trash_loses_a_folder_file_by_file(base: Path) -> None:
 # --- Real servers -----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", real.HONEST)
 def test_real_servers_rename_a_folder_with_one_move_and_delete_it_safely(
     kind: str, base: Path, request: pytest.FixtureRequest

@@ -47,6 +47,7 @@ def any_run(base: Path, seed: int, steps: int = 300, *, clock: Clock | None = No
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", [*range(cases(20)), 173, 193, 233, 285, 305, 481])
 def test_two_vaults_on_one_server_converge_and_lose_nothing(base: Path, seed: int):
     any_run(base, seed)

@@ -98,6 +98,7 @@ def _in_other_letters(home: str) -> str:
     return f"S3://{bucket}//%{ord(prefix[0]):02x}{prefix[1:]}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "same", ["name", "home", "home in other letters", "folder in the home", "vault"]
 )

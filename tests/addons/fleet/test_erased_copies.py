@@ -40,6 +40,7 @@ def _host(fleet: Fleet, faults: Faults | None = None) -> FleetHost:
     return FleetHost(fleet.ledger, settings, HostName("one", "http://one"))
 
 
+@pytest.mark.sampled
 def test_a_request_before_the_copy_is_erased_brings_nothing_back(forgotten: Fleet) -> None:
     host = _host(forgotten)
     entry = host.acquire(VAULT)
@@ -54,6 +55,7 @@ def test_a_request_before_the_copy_is_erased_brings_nothing_back(forgotten: Flee
     assert "one" in forgotten.ledger.scratches(VAULT)
 
 
+@pytest.mark.sampled
 def test_a_copy_is_not_erased_while_a_request_opens_the_vault(forgotten: Fleet) -> None:
     is_arriving, may_arrive = Event(), Event()
     faults = Faults()

@@ -63,6 +63,7 @@ def fleet(tmp_path: Path) -> Fleet:
     return Fleet(tmp_path)
 
 
+@pytest.mark.sampled
 def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
     delays = [background_turns.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
     assert timedelta(0) <= min(delays)

@@ -139,6 +139,7 @@ def test_a_text_is_forgotten_only_when_that_is_said(operated: OperatedFleet) -> 
     assert answer["error"]["code"] == "cannot_ask"
 
 
+@pytest.mark.sampled
 def test_a_copy_on_a_host_that_does_not_answer_is_named_and_exits_with_1(
     fleet_of_hosts: OperatedFleet, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

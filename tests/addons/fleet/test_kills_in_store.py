@@ -45,6 +45,7 @@ def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
     assert _play(fleet, rounds) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 def test_without_the_fence_the_same_faults_lose_something(
     tmp_path: Path, store: S3Store, seeds_from: int

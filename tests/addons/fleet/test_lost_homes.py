@@ -57,6 +57,7 @@ def test_a_home_that_was_emptied_is_served_by_no_host(fleet: Fleet) -> None:
     assert {path: fleet.notes()[path] for path in notes} == notes
 
 
+@pytest.mark.sampled
 def test_after_an_older_ledger_was_restored_the_homes_decide(fleet: Fleet) -> None:
     file = fleet.folder / "ledger.sqlite"
     backup = fleet.folder / "backup.sqlite"

@@ -100,6 +100,7 @@ def _called(name: str, **arguments: str) -> dict[str, object]:
     return {"name": name, "arguments": arguments}
 
 
+@pytest.mark.sampled
 def test_no_answer_error_log_or_status_has_words_of_another_vault(
     fleet_of_hosts: OperatedFleet, members: list[Member], hosts: list[RunningHost]
 ) -> None:

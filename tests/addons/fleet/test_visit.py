@@ -66,6 +66,7 @@ def test_taking_a_vault_again_unchanged_costs_one_listing(fleet: Fleet) -> None:
     assert fleet.notes() == before
 
 
+@pytest.mark.sampled
 def test_taking_a_new_vault_costs_little_more_than_a_request_a_note(fleet: Fleet) -> None:
     count = 100
     for number in range(count):
@@ -257,6 +258,7 @@ def test_a_search_alone_lists_nothing_on_the_way_home(fleet: Fleet) -> None:
     assert [line.split()[0] for line in fleet.faults.log] in ([], ["put"])
 
 
+@pytest.mark.sampled
 def test_taking_a_vault_again_unchanged_takes_little_processor_time(fleet: Fleet) -> None:
     for number in range(50):
         fleet.save(f"memory/note-{number}.md", f"# Note {number}\n\n- item\n")

@@ -125,6 +125,7 @@ def test_the_opencode_plugin_gets_the_memory_as_plain_text(filled_vault: Outside
     assert "rows the heron boat" in given
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [
@@ -480,6 +481,7 @@ REPEATS: dict[str, tuple[list[tuple[str, dict[str, Any]]], list[str]]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("case", "options"),
     [*((case, ()) for case in REPEATS), ("two answers, each twice", ("--channel", "boats"))],
@@ -508,6 +510,7 @@ OVERLAPS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("events", OVERLAPS.values(), ids=OVERLAPS)
 def test_a_turn_handed_over_in_the_background_is_recorded_once(
     filled_vault: Outside, events: str

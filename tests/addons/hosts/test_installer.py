@@ -171,6 +171,7 @@ def test_uninstall_gives_an_empty_object_back_as_it_was(
         assert [file.read_bytes() for file in files] == [shape.encode()] * len(files)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_new_files_are_private_and_removed_by_uninstall(
     outside: Outside, install: Install, host: str
@@ -324,6 +325,7 @@ def contains(said: Any, wanted: Any) -> bool:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", ALLOWED)
 def test_an_unattended_bot_may_use_the_tools_after_install_with_allow(
     outside: Outside, install: Install, host: str
@@ -577,6 +579,7 @@ def test_any_settings_gain_and_lose_our_entries_without_other_changes(
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", ["codex", "cursor", "vscode", "zed"])
 def test_the_installed_server_entry_starts_the_server(
     outside: Outside, install: Install, host: str

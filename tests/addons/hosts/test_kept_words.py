@@ -205,6 +205,7 @@ def test_a_temporary_state_folder_of_another_owner_is_not_used(
     assert list(own.iterdir()) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("letter", ["x", "字", "\N{GRINNING FACE}"])
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "Stop"])
 def test_of_a_prompt_that_is_too_long_the_beginning_is_kept(

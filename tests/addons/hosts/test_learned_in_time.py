@@ -61,6 +61,7 @@ def place(outside: Outside) -> Outside:
     return outside
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("word", SAID)
 def test_a_request_is_learned_when_its_answer_ends(place: Outside, word: str) -> None:
     """The window stays open for days: nothing else comes."""
@@ -194,6 +195,7 @@ def test_a_process_that_holds_a_lock_costs_no_conversation_its_block(
     assert "Bergen" in block(place, "s4")
 
 
+@pytest.mark.sampled
 def test_what_is_learned_is_written_once_however_often_it_is_read(place: Outside) -> None:
     for text in SAID.values():
         say(place, text)

@@ -50,6 +50,7 @@ def transcripts(outside: Outside) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", SERVER_FILES)
 def test_the_server_of_a_project_goes_beside_the_code_and_away_again(
     outside: Outside, install: Install, code: Path, host: str
@@ -66,6 +67,7 @@ def test_the_server_of_a_project_goes_beside_the_code_and_away_again(
     assert folder(outside.home) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOOK_FILES)
 def test_hooks_for_projects_alone_make_way_for_those_of_the_person(
     outside: Outside, install: Install, code: Path, host: str

@@ -130,6 +130,7 @@ def test_no_word_of_another_person_is_on_the_page(own_page: ServedPage) -> None:
     assert "All notes of" not in other + absent
 
 
+@pytest.mark.sampled
 def test_a_note_of_thousands_of_items_and_facts_stays_a_page(own_page: ServedPage) -> None:
     folder = own_page.memory.root / MIRA
     items = "".join(f"- a{number}\n" for number in range(3_000))

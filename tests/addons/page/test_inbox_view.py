@@ -184,6 +184,7 @@ def test_a_note_that_vanished_makes_no_error(own_page: ServedPage) -> None:
     assert "It no longer fits the note" in item
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("button", ["approve", "reject"])
 def test_the_proposal_of_another_person_is_as_an_absent_one(
     own_page: ServedPage, button: str

@@ -213,6 +213,7 @@ def test_a_refused_edit_says_why_and_what_to_do(own_page: ServedPage) -> None:
     assert refusal.hint.startswith("open the note, and choose one of its sections: ")
 
 
+@pytest.mark.sampled
 def test_a_long_log_comes_in_parts(own_page: ServedPage) -> None:
     memory = own_page.memory
     made = [note_down(memory, f"Evening {number}") for number in range(53)]

@@ -182,6 +182,7 @@ def _moved(key: str, name: str) -> str:
     return key_prefix(IDS[name]) + key.partition(".")[2]
 
 
+@pytest.mark.sampled
 def test_no_cookie_opens_another_vault(start: Start) -> None:
     host = start()
     page = page_of(host, "north")

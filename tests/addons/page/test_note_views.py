@@ -172,6 +172,7 @@ def test_an_item_is_changed_although_the_note_changed_meanwhile(own_page: Served
     assert "Written in an editor" in file.read_text()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("path", "fields"),
     [
@@ -267,6 +268,7 @@ def _stored(page: ServedPage, note: str, text: str) -> bool:
     )
 
 
+@pytest.mark.sampled
 def test_saves_lose_no_line_of_an_editor_that_saves_another_line(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     note = "Users/mira/memories/shared.md"
@@ -402,6 +404,7 @@ def test_a_forged_base_saves_nothing(own_page: ServedPage) -> None:
         assert own_page.memory.read(USER).raw == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [(b"\xff\xfe", "UTF-8"), (b"a\0b", "NUL"), (b"a\rb\n", "line"), (b"x" * 300_000, "")],

@@ -52,6 +52,7 @@ def test_no_template_escapes_less_in_another_way() -> None:
     assert not re.search(r"\bautoescape\b|\bMarkup\b", source)
 
 
+@pytest.mark.sampled
 def test_functions_are_short() -> None:
     lengths = [
         (node.end_lineno or 0) - node.lineno + 1
@@ -92,6 +93,7 @@ def test_the_page_does_not_grow_in_the_wheel(bytes_in_wheel: int) -> None:
     assert bytes_in_wheel <= LARGEST_IN_WHEEL
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", SHORT_COMMANDS)
 def test_short_commands_load_no_part_of_the_page(outside: Outside, command: str) -> None:
     outside.write("memory/a.md", "- the lamp is trimmed at nine\n")

@@ -187,6 +187,7 @@ def test_each_view_is_asked_for_the_things_of_another_person(two_people: TwoPeop
     assert set(addresses) == {route.path for route in ROUTES if route.method == "GET"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("looks", "owns"), PERSONS)
 def test_no_view_shows_what_another_person_keeps(
     two_people: TwoPeople, looks: str, owns: str
@@ -208,6 +209,7 @@ def test_no_view_shows_what_another_person_keeps(
     assert leaks == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("user", WORDS)
 def test_each_view_shows_the_person_what_is_their_own(two_people: TwoPeople, user: str) -> None:
     """Otherwise the word would be missing from the views of others for no reason."""

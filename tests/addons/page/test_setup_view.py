@@ -88,6 +88,7 @@ def test_a_new_layout_says_that_the_page_must_start_again(own_page: ServedPage) 
     assert "start again" in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("path", "fields"),
     [
@@ -124,6 +125,7 @@ def test_a_vault_with_a_layout_is_set_up_only_when_asked(tmp_path: Path) -> None
     assert "in use" in in_main(opened.text)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("users", "may_write"), [(("mira",), True), ((), False), (("mira",), False)]
 )

@@ -217,6 +217,7 @@ def test_undo_this_night_shows_first_what_it_would_undo(own_page: ServedPage) ->
     assert memory.log() == records
 
 
+@pytest.mark.sampled
 def test_undo_this_night_undoes_each_record_of_the_session_newest_first(
     own_page: ServedPage,
 ) -> None:
@@ -248,6 +249,7 @@ def test_undo_this_night_undoes_each_record_of_the_session_newest_first(
     assert len(memory.log()) == count + len(ids)
 
 
+@pytest.mark.sampled
 def test_undo_this_night_says_what_it_did_not_undo_and_why(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -343,6 +345,7 @@ def test_new_proposals_and_conflicts_are_on_today(own_page: ServedPage) -> None:
     assert 'href="/conflicts/' in seen
 
 
+@pytest.mark.sampled
 def test_today_has_no_word_of_another_person(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)

@@ -56,6 +56,7 @@ def test_the_page_has_the_same_address_at_each_start(start: Start) -> None:
     assert urlsplit(start().start()).netloc == one.netloc
 
 
+@pytest.mark.sampled
 def test_a_second_start_prints_one_more_link_to_the_first(start: Start, outside: Outside) -> None:
     process = start()
     link = process.start()
@@ -70,6 +71,7 @@ def test_a_second_start_prints_one_more_link_to_the_first(start: Start, outside:
     assert ask(second, "POST").status_code == 303
 
 
+@pytest.mark.sampled
 def test_a_link_needs_a_page_that_runs(start: Start, outside: Outside) -> None:
     without = outside.run("web", "--link")
     assert without.code == 3
@@ -84,6 +86,7 @@ def test_a_link_needs_a_page_that_runs(start: Start, outside: Outside) -> None:
     assert outside.run("web", "--link").code == 3
 
 
+@pytest.mark.sampled
 def test_a_link_shows_no_more_people_than_the_page(start: Start, outside: Outside) -> None:
     process = start("--user", "mira")
     process.start()

@@ -335,6 +335,7 @@ def test_a_tag_of_several_parts_is_returned_as_it_came(store: S3Store) -> None:
     assert remote.get("long.md", max_bytes=9).raw == b"short"
 
 
+@pytest.mark.sampled
 def test_all_versions_of_a_note_can_be_erased(store: S3Store) -> None:
     remote = store.open(store.new_home(versions=True))
     remote.probe()

@@ -47,6 +47,7 @@ def assert_tidy(store: S3Store, url: str) -> None:
     assert not [key for key in keys if key.endswith(".tmp")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(cases(8)))
 def test_two_vaults_on_a_bucket_converge_and_lose_nothing(
     base: Path, store: S3Store, seed: int

@@ -117,6 +117,7 @@ def bucket(
 # --- Uploads ---
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize(
     "fault",
@@ -139,6 +140,7 @@ def test_an_upload_of_unknown_outcome_is_neither_lost_nor_copied(
     assert files.keys() == {"USER.md", "tea.md", path}
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize("where", [CutRequest, CutResponse])
 def test_a_connection_lost_at_any_byte_loses_nothing(
@@ -218,6 +220,7 @@ def test_a_late_answer_repeats_nothing(bucket: Bucket) -> None:
 # --- Moves ---
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fault", [LoseAnswer(), LoseRequest(), UNAVAILABLE])
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_an_interrupted_move_ends_with_one_note(bucket: Bucket, method: str, fault: Answer) -> None:
@@ -247,6 +250,7 @@ def test_a_note_edited_elsewhere_while_it_is_moved_keeps_the_edit(bucket: Bucket
 # --- Listings and homes ---
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E86", "E87")
 @pytest.mark.parametrize(
     "fault",
@@ -273,6 +277,7 @@ def test_a_listing_that_is_wrong_deletes_nothing(bucket: Bucket, fault: Answer) 
     assert bucket.converge() == before
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E95")
 @pytest.mark.parametrize("markers", [True, False], ids=["all keys", "all notes"])
 @pytest.mark.parametrize("number", [1, 3, 15])
@@ -301,6 +306,7 @@ def test_a_home_replaced_by_another_with_other_notes_deletes_nothing_here(bucket
     assert before.items() <= bucket.laptop.files().items()
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E95")
 @pytest.mark.parametrize("store_name", s3_stores.NAMES)
 def test_another_folder_under_the_same_state_deletes_and_writes_nothing(
@@ -349,6 +355,7 @@ def test_a_bucket_restored_to_earlier_versions_takes_no_edit_back(bucket: Bucket
     assert all(reason.endswith(OLDER) for reason in held.values())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("off", [-86_400, -3600, 3600, 86_400])
 def test_a_device_with_a_wrong_clock_loses_nothing(bucket: Bucket, off: float) -> None:
     bucket.clock.pass_by(off)

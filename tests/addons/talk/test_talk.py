@@ -566,6 +566,7 @@ def test_the_same_words_of_others_are_kept_after_a_retraction(cloud: Cloud):
     assert "likes green tea" in cloud.memory.read(f"Channels/{cloud.room}/CHANNEL.md").text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "event",
     [

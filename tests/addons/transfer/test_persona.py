@@ -187,6 +187,7 @@ def killed(memory, step):
     return os.WIFSIGNALED(status)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.deep)])
 def test_a_kill_before_any_step_loses_and_duplicates_nothing(memory, tmp_path, stride):
     memory.close()

@@ -94,6 +94,7 @@ def test_ordinary_notes_are_parsed_without_markdown_it(note: str) -> None:
     )
 
 
+@pytest.mark.sampled
 def test_the_scanner_agrees_with_markdown_it_on_notes_of_installed_packages(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -105,6 +106,7 @@ def test_the_scanner_agrees_with_markdown_it_on_notes_of_installed_packages(
     assert_few_are_handed_over(texts, "installed packages", capsys)
 
 
+@pytest.mark.sampled
 def test_the_scanner_agrees_with_markdown_it_on_the_commonmark_examples(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

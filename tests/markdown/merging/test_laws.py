@@ -87,6 +87,7 @@ def test_a_change_on_only_one_side_is_taken_as_it_is(
     assert merge(base, side, side, between_people=people) == Merged(side)
 
 
+@pytest.mark.sampled
 @given(st.one_of(st.none(), anything), anything, anything, st.booleans())
 @settings(max_examples=cases(1200))
 @example(b"", b"- a\n", b"---\n", False)
@@ -191,6 +192,7 @@ def all_words(merged: Merged) -> set[str]:
     )
 
 
+@pytest.mark.sampled
 def test_a_merge_without_base_neither_loses_nor_duplicates_items() -> None:
     for seed in range(1000):
         _, ours, theirs = triple(seed).raws()
@@ -212,6 +214,7 @@ def items(raw: bytes) -> Counter[bytes]:
     )
 
 
+@pytest.mark.sampled
 def test_merging_a_result_with_its_inputs_changes_nothing() -> None:
     """A second pass finds nothing to do: the remote has the result, this side still its own version."""
     for seed in range(500):

@@ -32,6 +32,7 @@ def assert_no_faults(seeds: range) -> None:
     assert not wrong
 
 
+@pytest.mark.sampled
 @every("first", range(0, EVERY_DAY, AT_ONCE))
 def test_no_merge_is_silently_wrong(first: int) -> None:
     assert_no_faults(range(first, first + AT_ONCE))
@@ -98,6 +99,7 @@ def test_the_oracle_catches_a_naive_merge(naive: Merge) -> None:
     assert caught < 50
 
 
+@pytest.mark.sampled
 def test_the_oracle_catches_each_kind_of_fault() -> None:
     """One word too few, too many, or elsewhere, in results that are right but for that."""
     kinds: set[str] = set()

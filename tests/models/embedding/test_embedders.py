@@ -37,6 +37,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
     )
 
 
+@pytest.mark.sampled
 def test_the_installed_model_is_used_by_default(tmp_path: Path) -> None:
     embedder = load_embedder(EmbeddingSettings(), cache=tmp_path)
 

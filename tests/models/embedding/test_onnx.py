@@ -46,6 +46,7 @@ def test_queries_and_passages_get_different_prefixes(
     assert told.fingerprint != minilm.fingerprint
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "change", [{"max_tokens": 128}, {"pooling": "cls"}, {"passage_prefix": "passage: "}]
 )
@@ -124,6 +125,7 @@ def test_without_its_packages_the_error_says_what_to_install(
     assert "vault-memory[onnx]" in caught.value.hint
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(
     sys.platform != "linux", reason="reads /proc, and only glibc is told to give memory back"
 )

@@ -54,6 +54,7 @@ def handle(settings: EmbeddingSettings, cache: Path) -> Semantic:
     return Semantic(settings, cache, reason="not loaded", vault=cache / "vault")
 
 
+@pytest.mark.sampled
 def test_vaults_with_the_same_model_share_it_and_others_do_not(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:
@@ -69,6 +70,7 @@ def test_vaults_with_the_same_model_share_it_and_others_do_not(
     assert loads.count == 2
 
 
+@pytest.mark.sampled
 def test_threads_that_open_vaults_at_once_load_the_model_once(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:
@@ -84,6 +86,7 @@ def test_threads_that_open_vaults_at_once_load_the_model_once(
     assert loads.count == 1
 
 
+@pytest.mark.sampled
 def test_a_vault_that_drops_the_model_takes_it_from_no_other(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:
@@ -99,6 +102,7 @@ def test_a_vault_that_drops_the_model_takes_it_from_no_other(
     assert second.embedder.embed(["tea"])
 
 
+@pytest.mark.sampled
 def test_a_model_that_no_vault_uses_is_freed(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:
@@ -114,6 +118,7 @@ def test_a_model_that_no_vault_uses_is_freed(
     assert loads.count == 2
 
 
+@pytest.mark.sampled
 def test_a_replaced_model_is_loaded_by_the_next_vault(
     folder: Path, tmp_path: Path, loads: Loads
 ) -> None:
@@ -153,6 +158,7 @@ def test_a_missing_model_is_looked_for_by_each_vault(tmp_path: Path, loads: Load
     assert loads.count == 3
 
 
+@pytest.mark.sampled
 def test_threads_that_share_a_model_get_the_vectors_of_one_thread(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -157,6 +158,7 @@ def test_no_question_is_ever_remembered(said: str) -> None:
     assert extract((Excerpt("t1", question, "alice", own=True),)).memories == ()
 
 
+@pytest.mark.sampled
 @every(
     "piece",
     [

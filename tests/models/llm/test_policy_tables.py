@@ -57,6 +57,7 @@ def test_every_row_has_examples_in_every_language() -> None:
             assert is_miss[language, reason, True] >= 2, (language, reason)
 
 
+@pytest.mark.sampled
 @every("reason", sorted(CUE_REASONS))
 @every("language", LANGUAGES)
 def test_each_example_sentence_is_recognised_as_listed(language: str, reason: str) -> None:

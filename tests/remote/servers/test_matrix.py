@@ -16,6 +16,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("server", "row"), CASES)
 def test_each_server_behaves_as_the_table_says(
     server: str, row: Row, laboratory: Callable[[str], Laboratory]

@@ -27,6 +27,7 @@ def test_a_text_is_found_on_every_line_of_a_long_list(text: str, number: int):
     )
 
 
+@pytest.mark.sampled
 def test_only_lines_near_a_match_in_a_long_list_are_rendered(monkeypatch: pytest.MonkeyPatch):
     letters = 0
     render = matcher.reading

@@ -36,6 +36,7 @@ def test_a_million_random_changes_converge(part: int) -> None:
         try_random(seed, most=6)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("E93", "E100")
 @every("part", range(PARTS))
 def test_people_who_keep_editing_during_a_pass_lose_nothing(part: int) -> None:

@@ -294,6 +294,7 @@ def _inotify_instances() -> int:
     return sum(os.readlink(link) == "anon_inode:inotify" for link in links if os.path.lexists(link))
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C52")
 def test_a_mark_that_a_full_queue_dropped_comes_with_the_rescan(vaults: Vaults) -> None:
     busy = vaults.add("busy", is_open=True)

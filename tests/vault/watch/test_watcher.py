@@ -159,6 +159,7 @@ def test_a_removed_note_is_hinted(vault, watching):
     hints_until(watcher, lambda hints: "memory/boat.md" in hints.closed)
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C52")
 def test_an_event_queue_overflow_relists_everything_and_watches_new_folders(large_vault, watching):
     watcher = watching(large_vault)
@@ -205,6 +206,7 @@ def test_all_events_before_a_mark_are_hinted_before_it_or_with_it(large_vault, w
             assert wanted <= found
 
 
+@pytest.mark.sampled
 def test_a_mark_waits_until_lost_events_are_recovered(large_vault, watching):
     watcher = watching(large_vault)
     with watcher._queue._ready:
@@ -650,6 +652,7 @@ def test_stopping_closes_all_file_descriptors(vault):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.sampled
 def test_a_vault_of_ten_thousand_folders_is_watched_without_a_missed_change(
     large_vault, watching, capsys
 ):

@@ -67,6 +67,7 @@ def append_from_many(vault: Path, processes: int, records: int, *, kills: int = 
     assert done[kills:] == [records] * (processes - kills)
 
 
+@pytest.mark.sampled
 def test_concurrent_appends_of_ten_processes_lose_no_record(tmp_path: Path) -> None:
     append_from_many(tmp_path, 10, 500)
 

@@ -118,6 +118,7 @@ def check(bot: Bot, style: str, saves: int) -> None:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A1", "A2", "A4", "A5")
 @pytest.mark.parametrize("style", STYLES)
 def test_no_line_of_the_person_or_the_bot_is_lost(tmp_path: Path, style: str) -> None:
