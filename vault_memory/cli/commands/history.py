@@ -1,5 +1,6 @@
 """`log`, `undo`, `history`, `restore`, `inbox`: past changes, and proposals for new ones."""
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,6 @@ import click
 
 from vault_memory.api import checks, json_contract
 from vault_memory.cli import edit_rendering
-from vault_memory.cli.commands.everyday import inbox_review
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import (
@@ -21,6 +21,7 @@ from vault_memory.cli.rendering import (
 from vault_memory.cli.screen import Screen, table, time_text, wrapped, wrapped_cells
 from vault_memory.cli.terminal import escaped, styled
 from vault_memory.contract import as_json
+from vault_memory.edits import inbox as inbox_pages
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.rules.edits import inbox_page
 
@@ -235,10 +236,10 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
         )
     with context.open() as memory:
         if decision is None or proposal_id is None:
-            inbox_review.carry_out_pages(context, memory)
+            carry_out_pages(context, memory)
             proposals = memory.inbox()
             if proposals and context.can_ask():
-                inbox_review.review(context, memory, proposals)
+                review(context, memory, proposals)
                 return 0
             context.emit(
                 json_contract.of_inbox(proposals),
@@ -302,3 +303,67 @@ def versions_table(versions: "Sequence[NoteVersion]", screen: Screen) -> str:
         for version in versions
     ]
     return table(("REVISION", "WHEN", "BY", "SIZE"), rows, screen.columns)
+
+
+KEYS = ("a", "r", "e", "s", "q")
+QUESTION = "[a]pprove, [r]eject, [e]dit, [s]kip or [q]uit"
+EDITABLE = "line"
+"""The text of an op that a person may rewrite"""
+
+
+def carry_out_pages(context: Context, memory: "VaultMemory") -> None:
+    """Carry out what people decided on INBOX pages; a page that was just saved has to settle."""
+    unsettled = memory.edits.apply_all_decisions(now=context.now)
+    if unsettled:
+        context.say(f"waiting until {', '.join(unsettled)}, which was just saved, settles")
+        time.sleep(inbox_pages.SETTLED_SECONDS)
+        memory.edits.apply_all_decisions(now=context.now)
+
+
+def review(context: Context, memory: "VaultMemory", proposals: "Sequence[Proposal]") -> None:
+    """Show the proposals one after the other, and do what the person decides."""
+    total = len(proposals)
+    for number, proposal in enumerate(proposals, start=1):
+        head = f"{number} of {total}  {inbox_page.describe(proposal)}"
+        context.line(styled(head, bold=True))
+        context.line(f"  why: {proposal.why}")
+        key = _ask(proposal)
+        # The remaining proposals stay in the inbox.
+        if key == "q":
+            return
+        _decide(context, memory, proposal, key)
+
+
+def _ask(proposal: "Proposal") -> str:
+    keys = list(KEYS)
+    # Only the text of a new line can be rewritten.
+    if EDITABLE not in proposal.op:
+        keys.remove("e")
+    key: str = click.prompt(
+        QUESTION, type=click.Choice(keys), default="s", show_choices=False, err=True
+    )
+    return key
+
+
+def _decide(context: Context, memory: "VaultMemory", proposal: "Proposal", key: str) -> None:
+    match key:
+        case "a":
+            emit_edit(context, memory.approve(proposal.id, now=context.now))
+        case "r":
+            emit_edit(context, memory.reject(proposal.id, now=context.now))
+        case "e":
+            _apply_edited(context, memory, proposal)
+        case _:
+            context.say("it waits for you")
+
+
+def _apply_edited(context: Context, memory: "VaultMemory", proposal: "Proposal") -> None:
+    """Write the line in the person's words instead of the proposed one."""
+    line = click.prompt("line", default=proposal.op[EDITABLE], err=True)
+    op = {**proposal.op, EDITABLE: line}
+    edit = memory.apply(proposal.note, [op], source="cli", now=context.now)
+    emit_edit(context, edit)
+    # Fault: a proposal whose edit was refused, waits, or found nothing must not get lost.
+    has_found = any(op.outcome != "noop_no_match" for op in edit.applied)
+    if has_found and not edit.pending:
+        memory.reject(proposal.id, now=context.now)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.api import json_contract
-from vault_memory.cli.commands.everyday import inbox_review
+from vault_memory.cli.commands import history
 from vault_memory.cli.options import (
     Context,
     NamedScopes,
@@ -66,7 +66,7 @@ def sleep(
     with context.open() as memory:
         if not dry_run:
             memory.conversations.take_dropped()
-            inbox_review.carry_out_pages(context, memory)
+            history.carry_out_pages(context, memory)
         report = memory.sleep(scopes=scopes, due=due, again=again, dry_run=dry_run, now=context.now)
     context.emit(json_contract.of_slept(report), lambda: report.report.rstrip())
     if report.failed:

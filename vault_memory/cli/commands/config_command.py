@@ -10,7 +10,7 @@ import click
 from vault_memory import config as configuration
 from vault_memory import places
 from vault_memory.admin import config_edit
-from vault_memory.cli.commands.everyday import edit_note
+from vault_memory.cli.commands import edit_note
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.search import open_vault
