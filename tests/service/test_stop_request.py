@@ -105,7 +105,7 @@ def test_a_signal_while_a_command_holds_a_lock_ends_it(
         cwd=outside.vault,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
     assert done.returncode == 0, done.stderr
