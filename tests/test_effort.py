@@ -8,7 +8,7 @@ from tests.effort import SAMPLED_PART, in_sample
 
 PROJECT = Path(__file__).resolve().parent.parent
 COSTLY = "tests/goldens/test_commands.py"
-CHEAP = "tests/goldens/test_surface.py"
+CHEAP = "tests/test_effort.py"
 NAMES = [f"tests/search/test_ships.py::test_a_ship_is_found[{number}]" for number in range(1_000)]
 
 
