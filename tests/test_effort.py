@@ -1,5 +1,6 @@
 """A short run tries a part of the costly tests, another part each time; CI tries all."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,15 @@ NAMES = [f"tests/search/test_ships.py::test_a_ship_is_found[{number}]" for numbe
 def collected(*arguments: str) -> list[str]:
     """The tests that a run with these arguments would try."""
     words = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments)
+    # Fault: with "-v" of the person who runs all tests, the names come as a tree.
+    environment = os.environ | {"PYTEST_ADDOPTS": ""}
     done = subprocess.run(
-        [sys.executable, *words], cwd=PROJECT, capture_output=True, text=True, check=True
+        [sys.executable, *words],
+        cwd=PROJECT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [line for line in done.stdout.splitlines() if "::" in line]
 
