@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import random
+import signal
 import sys
 import threading
 from collections import Counter
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.index_dump import rows
-from tests.scenarios.outside import Outside, Running, until
+from tests.scenarios.outside import PATIENCE_SECONDS, Outside, Running, until
+from tests.warm import tell
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
 from vault_memory.service.background_turns import EmbeddingTurns
@@ -157,6 +159,8 @@ class Counting:
         self.models: Counter[str] = Counter()
         self.broken = threading.Event()
         self.slow = threading.Event()
+        self.answers = threading.Event()
+        self.answers.set()
         counting = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -169,6 +173,7 @@ class Counting:
                     return
                 counting.asked.update(asked["input"])
                 counting.models.update([asked["model"]])
+                counting.answers.wait()
                 data = [
                     {"index": place, "embedding": vector(asked["model"], text)}
                     for place, text in enumerate(asked["input"])
@@ -197,6 +202,7 @@ class Counting:
         }
 
     def close(self) -> None:
+        self.answers.set()
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
@@ -269,9 +275,14 @@ def test_embedding_stops_soon_in_the_middle_of_a_batch(outside: Outside, server:
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     server.slow.set()
+    server.answers.clear()
     with outside.daemon() as daemon:
         until(lambda: server.asked, says="nothing is embedded")
-        code, _ = daemon.stop()
+        # Fault: on a busy machine all was embedded before the daemon was asked to stop.
+        tell(daemon.pid, signal.SIGTERM)
+        threading.Event().wait(0.5)
+        server.answers.set()
+        code = daemon.process.wait(PATIENCE_SECONDS)
 
         assert code == 0
     assert missing(outside) > 0, "it stops after the batch, not after all"
