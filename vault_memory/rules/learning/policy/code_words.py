@@ -105,7 +105,7 @@ def tells(
         if _is_pair_told(sentence, links, fillings) or _is_pass_told(sentence, links, fillings):
             return True
     return any(
-        _is_code_told(number, copulas, changes, fillings)
+        _is_code_told(number, links, changes, fillings)
         for number in _numbers(with_digits(folded), copulas)
     )
 
@@ -177,10 +177,7 @@ def _apart(words: Sequence[str], runs: Sequence[str]) -> Iterator[str]:
 
 
 def _is_code_told(
-    number: NearNumber,
-    copulas: Collection[str],
-    changes: Collection[str],
-    fillings: Collection[str],
+    number: NearNumber, links: frozenset[str], changes: Collection[str], fillings: Collection[str]
 ) -> bool:
     before, after, is_year, _ = number
     if _lists("other_codes").are_in([*before, *after]):
@@ -190,7 +187,7 @@ def _is_code_told(
     # Fault: "the door is 2000 mm wide" goes on with a unit.
     if after and not (after[0] in fillings or after[0] in _PAUSES):
         return False
-    if _is_linked(number, _SIGNS.union(copulas)):
+    if _is_linked(number, links):
         return True
     last = before[-1:]
     # Fault: "the door code was changed in 2019" names a year.
