@@ -2,11 +2,11 @@
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
 #   make test [WITH_TORCH=1]   the tests, of add-ons that are unchanged since the main branch the smoke tests only;
 #                              with CI or WITH_TORCH set, those of the large embedders too
-#   EFFORT=full make test     every test with every generated case, as CI runs it; otherwise a twelfth of the cases
+#   EFFORT=full make test     every test with a third of the generated cases, as CI runs it; otherwise a twelfth
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
-#   make test-deep             the long ones
+#   make test-deep             the long ones, and every generated case
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, budgets, readability, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
@@ -46,12 +46,11 @@ WORKERS ?= 6
 endif
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-# Each generated case is four to eight times the work of a test.
 ifeq ($(EFFORT),full)
 PYTEST += --timeout 900
 endif
 # Of an add-on that has not changed, as git tells, only the smoke tests; CI runs all.
-# Of the costly tests, one of five, others each time; CI runs all.
+# Of the costly tests, one of eight, others each time; CI runs all.
 ADDONS := $(if $(CI)$(filter full,$(EFFORT)),all,changed)
 SAMPLED := $(if $(CI)$(filter full,$(EFFORT)),all,part)
 ifneq ($(CI)$(WITH_TORCH),)
@@ -177,7 +176,7 @@ ifeq ($(CI)$(WITH_TORCH),)
 	@echo "note: the tests of sentence-transformers and of the multilingual model are skipped, which are large; WITH_TORCH=1 runs them"
 endif
 	$(call say,running the tests and beside them the wheel in an environment of its own)
-	@mkdir -p build; $(BIN)/python tests/smoke_installed.py >$(SMOKE_LOG) 2>&1 & wheel=$$!; \
+	@mkdir -p build; $(BIN)/python tests/smoke_installed.py --addons $(ADDONS) >$(SMOKE_LOG) 2>&1 & wheel=$$!; \
 	failed=0; $(PYTEST) --addons $(ADDONS) --sampled $(SAMPLED) || failed=$$?; \
 	wait $$wheel || failed=1; cat $(SMOKE_LOG); exit $$failed
 
@@ -209,8 +208,8 @@ test-browser: $(STAMPS)/dev $(STAMPS)/browser chromium
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)
-	@EFFORT=full $(PYTEST) -m deep --timeout 7200
-	@EFFORT=full $(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
+	@EFFORT=deep $(PYTEST) -m "not browser and not clients" --timeout 7200
+	@EFFORT=deep $(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
 
 # What runs on Windows too, where the program itself does not.
 PORTABLE := tests/rules tests/markdown tests/platforms/test_windows.py

@@ -1,8 +1,8 @@
-"""How many cases a run tries: all of them with ``EFFORT=full``, as CI does, and a part of them otherwise.
+"""How many cases a run tries: all of them with ``EFFORT=deep``, and a part of them otherwise.
 
-A short run tries a twelfth of the generated cases, and skips a few repetitions and a few costly notes. Both
-runs try every other pinned case. Of the tests that are marked as `sampled`, ``make test`` tries
-a fifth, another one each time.
+CI runs with ``EFFORT=full``: every test, each with a third of its generated cases. A short run tries a
+twelfth of them, and skips a few repetitions and a few costly notes. All of them try every other pinned case.
+Of the tests that are marked as `sampled`, ``make test`` tries an eighth, another one each time.
 """
 
 import os
@@ -14,40 +14,41 @@ import pytest
 
 T = TypeVar("T")
 
-FULL = os.environ.get("EFFORT") == "full"
+DEEP = os.environ.get("EFFORT") == "deep"
+FULL = DEEP or os.environ.get("EFFORT") == "full"
+"""Each test, as CI runs them"""
 LEAST = 5
 LEAST_COSTLY = 2
-PART = 12
-COSTLY_PART = 30
-SMALL_PART = 60
-PLACES_PART = 4
-SAMPLED_PART = 5
+FULL_PART = 1 if DEEP else 3
+PART = FULL_PART if FULL else 12
+COSTLY_PART = FULL_PART if FULL else 30
+SMALL_PART = FULL_PART if FULL else 60
+PLACES_PART = 1 if FULL else 4
+SAMPLED_PART = 8
 
 
-def cases(full: int) -> int:
-    """The number of generated cases: `full`, or a twelfth of it in a short run."""
-    if FULL:
-        return full
-    return max(min(full, LEAST), full // PART)
+def cases(most: int) -> int:
+    """The number of generated cases: a twelfth of `most` in a short run."""
+    return max(min(most, LEAST), most // PART)
 
 
-def costly(full: int) -> int:
-    """The number of generated cases that take a second or more each: `full`, or a thirtieth of it."""
-    return full if FULL else max(min(full, LEAST_COSTLY), full // COSTLY_PART)
+def costly(most: int) -> int:
+    """The number of generated cases that take a second or more each: a thirtieth of `most` in a short run."""
+    return max(min(most, LEAST_COSTLY), most // COSTLY_PART)
 
 
-def few(full: int) -> int:
-    """The number of generated cases that take milliseconds each: `full`, or a sixtieth of it."""
-    return full if FULL else max(min(full, LEAST), full // SMALL_PART)
+def few(most: int) -> int:
+    """The number of generated cases that take milliseconds each: a sixtieth of `most` in a short run."""
+    return max(min(most, LEAST), most // SMALL_PART)
 
 
 def some(places: Sequence[T]) -> Sequence[T]:
     """All places at which something can happen, or every fourth of them in a short run."""
-    return places if FULL else places[::PLACES_PART]
+    return places[::PLACES_PART]
 
 
 def in_sample(test: str, seed: int) -> bool:
-    """Return whether a run with this seed tries a costly test; every fifth is tried."""
+    """Return whether a run with this seed tries a costly test; one of `SAMPLED_PART` is tried."""
     return random.Random(f"{seed} {test}").randrange(SAMPLED_PART) == 0
 
 

@@ -1,12 +1,14 @@
 """Does the wheel work by itself? Builds it, and uses it from outside the tree as a newcomer does.
 
-Once without any extra, in an empty environment; once without each add-on; and once as the first
-screen of the README says: `pipx install` with the wheel as the source of `vault-memory`, then each
-command with its output.
+Once without any extra, in an empty environment; once without each add-on, or each that has changed;
+and once as the first screen of the README says: `pipx install` with the wheel as the source of
+`vault-memory`, then each command with its output.
 
-Run by `make test`: `python tests/smoke_installed.py`. Prints a line for each, or what went wrong.
+Run by `make test`: `python tests/smoke_installed.py [--addons changed]`. Prints a line for each, or what
+went wrong.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -20,6 +22,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from tests.docs.test_docs import blocks, check, steps  # noqa: E402
+from tests.unchanged_addons import unchanged_addons  # noqa: E402
 from vault_memory.addons import table  # noqa: E402
 
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
@@ -37,6 +40,10 @@ ASKED = {
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--addons", choices=("all", "changed"), default="all")
+    unchanged = unchanged_addons(PROJECT) if parser.parse_args().addons == "changed" else None
+    same = unchanged.names if unchanged else frozenset()
     with tempfile.TemporaryDirectory(prefix="vault-memory-smoke-") as name:
         folder = Path(name)
         dist = folder / "dist"
@@ -46,7 +53,7 @@ def main() -> None:
         python = _environment(folder / "venv", str(wheel))
         checks = _use(python, folder)
         print(f"smoke test of {wheel.name}: {checks} commands ok")
-        for addon in table.OFFERS:
+        for addon in sorted(table.OFFERS.keys() - same):
             checks = _use_without(addon, wheel, python, folder)
             print(f"without the add-on {addon}: {checks} commands ok")
         checks = _use_first_screen(folder, dist)

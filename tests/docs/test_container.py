@@ -93,6 +93,7 @@ def test_the_copied_files_exist_and_are_those_the_wheel_is_built_from():
     assert copied == needed.union(*files) | {"docs/man/vault-memory.1"}
 
 
+@pytest.mark.sampled
 def test_the_build_context_contains_only_the_copied_files():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
     if listed.returncode:
@@ -150,6 +151,7 @@ def test_the_image_runs_the_daemon_and_not_as_root():
     assert "RUN" not in names[names.index("USER") :]
 
 
+@pytest.mark.sampled
 def test_the_health_check_succeeds_only_while_a_daemon_runs(outside: Outside):
     [check] = re.findall(r"CMD (.*)", last("HEALTHCHECK"))
     places = {

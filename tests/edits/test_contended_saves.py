@@ -113,6 +113,7 @@ def is_complete(text: str) -> bool:
     return text.startswith("# Me\n") and text.endswith("## End\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 def test_no_line_is_lost_when_an_editor_saves_another_line(
     memory: VaultMemory, vault: Path

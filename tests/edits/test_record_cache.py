@@ -220,6 +220,7 @@ def test_the_times_of_a_file_that_has_just_changed_prove_nothing(vault: Vault, m
     assert settled_stamp(status) == stamp_of(status)
 
 
+@pytest.mark.sampled
 def test_records_of_another_process_are_seen(vault: Vault, tmp_path: Path) -> None:
     state = tmp_path / "other"
     state.mkdir()

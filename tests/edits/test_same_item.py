@@ -31,6 +31,7 @@ def mixed_note(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A13")
 @pytest.mark.parametrize("theirs", ["black, in the morning", "black with milk", "oolong"])
 @pytest.mark.parametrize("human_items", ["propose", "edit"])

@@ -114,6 +114,7 @@ def test_an_id_of_another_scope_is_unknown_and_reveals_nothing(memory):
         memory.facts(scopes=ALICE)
 
 
+@pytest.mark.sampled
 def test_an_ambiguous_id_lists_its_candidates_and_changes_nothing(memory):
     ids = [add(memory, "alice", "likes", f"thing {number}").id for number in range(40)]
     first = next(one for one in ids if sum(other[0] == one[0] for other in ids) > 1)[0]

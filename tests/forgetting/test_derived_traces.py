@@ -69,6 +69,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made.memory.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scopes", [None, [ANN]])
 def test_the_count_of_a_forgotten_item_is_forgotten(vault: Vault, scopes: list[str] | None) -> None:
     key = content_key(ANN, SECRET)
@@ -101,6 +102,7 @@ def test_what_a_model_was_asked_is_forgotten_with_its_item(vault: Vault) -> None
     assert CheckpointStore(vault.memory.vault.state.path).keys(ANN, "entities") == {keys[1]}
 
 
+@pytest.mark.sampled
 def test_the_count_of_an_item_that_is_only_in_an_old_version_is_forgotten(vault: Vault) -> None:
     vault.read_and_sleep()
     ops = [{"op": "remove", "heading": "Learned", "match": SECRET}]

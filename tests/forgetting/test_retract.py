@@ -57,6 +57,7 @@ def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory)
     assert text_of(memory, ALICE) == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("line", "text"),
     [

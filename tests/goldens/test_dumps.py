@@ -14,6 +14,7 @@ def test_a_sample_of_simulated_histories_matches_the_goldens(kind: Kind) -> None
     check(kind, kind.default)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "number"), STORED, ids=lambda value: getattr(value, "name", value)
 )

@@ -24,6 +24,7 @@ def assert_refused(answer: httpx.Response, status: int, code: str) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
+@pytest.mark.sampled
 @every(
     "said",
     [
@@ -226,6 +227,7 @@ def test_a_wrong_method_is_answered_with_the_allowed_one(served: Served):
     assert answer.headers["allow"] == "POST"
 
 
+@pytest.mark.sampled
 def test_the_owner_of_a_unix_socket_needs_no_token(
     memory: VaultMemory, serve: Serve, tmp_path: Path
 ):

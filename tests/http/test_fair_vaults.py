@@ -24,6 +24,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield starter(tmp_path, stack)
 
 
+@pytest.mark.sampled
 def test_a_vault_on_a_slow_disk_delays_no_other(start: Start) -> None:
     host = start()
     disk = threading.Event()

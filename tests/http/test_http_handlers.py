@@ -149,6 +149,7 @@ def test_a_remembered_text_goes_to_the_note_of_the_person(memory: VaultMemory, s
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "text",
     [
@@ -173,6 +174,7 @@ def test_a_secret_is_refused_with_a_hint_although_the_person_said_it(
     assert not any(value in note for note in notes)
 
 
+@pytest.mark.sampled
 @every(
     ("path", "body", "code"),
     [
@@ -295,6 +297,7 @@ def test_a_bot_reads_what_waits_and_logs_feedback(memory: VaultMemory, serve: Se
     assert list((memory.root / "Users/mira/learning/feedback").iterdir())
 
 
+@pytest.mark.sampled
 def test_a_bot_asks_what_held_what_was_known_and_where_it_comes_from(
     memory: VaultMemory, serve: Serve
 ) -> None:

@@ -88,6 +88,7 @@ def test_what_a_bot_saves_is_in_no_other_vault(start: Start) -> None:
     assert not any("puffin" in text or "kayak" in text for text in files)
 
 
+@pytest.mark.sampled
 def test_many_bots_at_once_get_their_own_answers(host: Host) -> None:
     def ask(number: int) -> tuple[str, httpx.Response]:
         name = NAMES[number % len(NAMES)]
@@ -126,6 +127,7 @@ def test_a_bot_over_mcp_reaches_the_notes_of_its_own_vault(host: Host, name: str
     anyio.run(chat)
 
 
+@pytest.mark.sampled
 def test_an_unknown_token_opens_no_vault(start: Start) -> None:
     host = start()
 
@@ -201,6 +203,7 @@ def test_a_vault_is_in_use_only_while_it_answers(start: Start) -> None:
     assert host.vaults.in_use["north"] == 0
 
 
+@pytest.mark.sampled
 def test_one_vault_takes_only_a_few_threads(start: Start) -> None:
     host = start()
     client = host.client(TOKENS["north"])

@@ -95,6 +95,7 @@ def test_metrics_report_index_counts_and_pending_work(watched: Served):
     assert [dict(labels)["version"] for labels in told["info"]]
 
 
+@pytest.mark.sampled
 def test_requests_are_counted_by_route_template_only(watched: Served):
     bot, stranger = watched.client(MIRA), watched.client(None)
     bot.post("/v1/search", json={"query": "spare key"})

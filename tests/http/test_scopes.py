@@ -215,6 +215,7 @@ def test_a_person_can_read_their_own_data(server: Served, name: str):
     assert any(SECRET in answer.text for answer in answers if answer.status_code == 200)
 
 
+@pytest.mark.sampled
 @every("name", ROUTES)
 def test_every_call_needs_a_token(server: Served, name: str):
     [request, *_] = requests_with(name, "marigold")
@@ -225,6 +226,7 @@ def test_every_call_needs_a_token(server: Served, name: str):
     assert set(answer.json()) == {"error"}
 
 
+@pytest.mark.sampled
 @every("name", [name for name, (method, _, _) in ROUTES.items() if method == "post"])
 def test_a_body_that_names_a_scope_is_refused(server: Served, name: str):
     tomas = server.client(TOMAS)

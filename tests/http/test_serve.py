@@ -132,6 +132,7 @@ def refuses(url: httpx.URL) -> bool:
     return False
 
 
+@pytest.mark.sampled
 def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outside):
     path = outside.home / "vault.sock"
 
@@ -153,6 +154,7 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.sampled
 def test_with_a_daemon_a_save_is_found_at_once(outside: Outside):
     path = outside.home / "vault.sock"
     with outside.daemon(), serve(outside, "--socket", str(path), "--user", "mira") as process:

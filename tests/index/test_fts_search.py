@@ -89,6 +89,7 @@ def test_very_frequent_words_are_ignored_while_rarer_ones_remain(monkeypatch):
     assert len(find(index, "common")) == 50
 
 
+@pytest.mark.sampled
 @settings(max_examples=40)
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20))
 @example("東京 tower")

@@ -44,6 +44,7 @@ def everything(bedroom: Bedroom) -> str:
     return "\n".join(file.read_bytes().decode("utf-8", "replace") for file in files)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("answers", [learns, fails(500, "broken", Retry_After="0")])
 def test_a_rule_is_kept_within_seconds_whatever_the_model_does(
     bedroom: Bedroom, answers: object

@@ -149,6 +149,7 @@ def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
     assert len(about_turns(asked)) == 1
 
 
+@pytest.mark.sampled
 def test_the_prompts_contain_nothing_of_other_people(bedroom):
     for user in ("mira", "tomas", "mir"):
         bedroom.say(f"The boat of {user} is {user}-sesame.", user=user)

@@ -150,6 +150,7 @@ def test_nobody_owns_the_task_of_a_stranger(bedroom):
     assert line in bedroom.text(NOTE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "text",
     [

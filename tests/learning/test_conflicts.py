@@ -200,6 +200,7 @@ def test_a_settled_choice_is_not_shown_as_unclear(bedroom: Bedroom) -> None:
     assert "unclear" not in prompt + listed
 
 
+@pytest.mark.sampled
 def test_of_three_birthdays_each_is_a_choice_until_one_is_left(bedroom: Bedroom) -> None:
     for number in range(3):
         add_fact(bedroom, "mira", "born_on", f"198{number}-06-09", day=20 + number)
@@ -246,6 +247,7 @@ def test_a_line_of_a_person_loses_only_after_a_yes(bedroom: Bedroom) -> None:
     assert bedroom.sleep(now="2026-05-27T02:05+01:00")[SCOPE]["conflicts"] == 0
 
 
+@pytest.mark.sampled
 def test_values_that_a_person_wrote_below_those_of_the_bot_are_not_asked_about(
     bedroom: Bedroom,
 ) -> None:
@@ -318,6 +320,7 @@ def test_the_later_of_two_rules_for_the_language_holds(bedroom: Bedroom) -> None
     assert "French" in archived
 
 
+@pytest.mark.sampled
 def test_two_devices_settle_alike(bedroom: Bedroom) -> None:
     """The pages differ in the order of their lines, the nights in their day."""
     add_fact(bedroom, "mira", "likes", "espresso", day=20)

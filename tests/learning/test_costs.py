@@ -60,6 +60,7 @@ def test_tokens_are_estimated_where_the_server_does_not_count_them(bedroom):
     assert "tokens this month: " in printed
 
 
+@pytest.mark.sampled
 def test_at_the_budget_the_rules_answer_and_the_report_says_so(bedroom):
     bedroom.say("I am allergic to mackerel since I was a child.")
     with model(bedroom, counts_tokens, BRAIN_MONTHLY_TOKENS="900") as server:

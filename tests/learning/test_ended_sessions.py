@@ -39,6 +39,7 @@ def end_session(bedroom, session):
     bedroom.seen.ok("end-session", session, "--user", "mira", "--now", now)
 
 
+@pytest.mark.sampled
 def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
@@ -147,6 +148,7 @@ def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bed
     assert learn(bedroom).scopes == ()
 
 
+@pytest.mark.sampled
 def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
     class Stopped(BaseException):
         pass

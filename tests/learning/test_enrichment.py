@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+import pytest
+
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
 from vault_memory import VaultMemory
@@ -74,6 +76,7 @@ def test_no_name_is_taken_from_a_turn_with_a_secret(bedroom: Bedroom) -> None:
     assert "Swordfish7" not in bedroom.text(FACTS)
 
 
+@pytest.mark.sampled
 def test_each_item_is_shown_to_a_model_once(bedroom: Bedroom) -> None:
     def answers(asked: Asked) -> object:
         if "`entities`" not in asked.system or asked.wants == "facts":
@@ -107,6 +110,7 @@ def test_without_a_model_no_name_is_guessed(bedroom: Bedroom) -> None:
     assert "conf:0.7" not in bedroom.text(FACTS)
 
 
+@pytest.mark.sampled
 def test_a_model_finds_what_only_the_meaning_contradicts(bedroom: Bedroom) -> None:
     def answers(asked: Asked) -> object:
         if "<pairs>" not in asked.text:
@@ -200,6 +204,7 @@ def test_a_model_is_asked_about_contradictions_once_a_night(bedroom: Bedroom) ->
     assert (first, same_night, len(asked)) == (1, 1, 2)
 
 
+@pytest.mark.sampled
 def test_pairs_beyond_the_limit_of_a_night_are_asked_in_the_next(bedroom: Bedroom) -> None:
     dishes = ("eats fish", "sells eels", "is vegan", "fries cod", "pickles herring", "grills crab")
     with model(bedroom, compares_fish) as server:

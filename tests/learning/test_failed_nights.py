@@ -42,6 +42,7 @@ def test_a_night_killed_during_an_answer_learns_from_its_day_later(bedroom, repe
     assert "mackerel" in bedroom.text("Users/mira/memories/2026-05-25.md")
 
 
+@pytest.mark.sampled
 def test_a_day_can_be_read_again_after_a_model_answered_badly(bedroom):
     bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.say("Kelp grows behind the boathouse.", at="18:05")

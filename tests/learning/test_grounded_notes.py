@@ -138,6 +138,7 @@ def test_a_review_says_a_fact_as_a_person_corrected_it(bedroom):
     assert f"- mira likes thing {refs[0]} (" in bedroom.text(REVIEW)
 
 
+@pytest.mark.sampled
 def test_a_model_reviews_learned_lines_and_nothing_of_a_mail(bedroom):
     asked: list[Asked] = []
     lines = [
@@ -198,6 +199,7 @@ MORE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", MORE)
 def test_a_sentence_that_says_more_than_its_fact_is_kept_too(bedroom, language):
     for number, text in enumerate(MORE[language]):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.effort import FULL
+from tests.effort import cases
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion
 
@@ -127,7 +127,7 @@ def memory_of(bedroom: Bedroom) -> list[str]:
 
 @pytest.mark.sampled
 def test_two_hundred_answers_of_a_liar_write_only_what_their_turns_say(bedroom: Bedroom) -> None:
-    nights = ANSWERS // 2 if FULL else 10
+    nights = cases(ANSWERS // 2)
     before = set(memory_of(bedroom))
     said: dict[str, str] = {}
     liar = Liar(random.Random(988))

@@ -145,6 +145,7 @@ def test_the_next_conversation_knows_what_was_plainly_said(tmp_path: Path, langu
     assert missing == []
 
 
+@pytest.mark.sampled
 def test_what_nobody_asked_for_is_in_no_block(tmp_path: Path) -> None:
     kept = [
         text
@@ -155,6 +156,7 @@ def test_what_nobody_asked_for_is_in_no_block(tmp_path: Path) -> None:
     assert kept == []
 
 
+@pytest.mark.sampled
 def test_a_plan_to_move_does_not_end_the_home_before_its_time(tmp_path: Path) -> None:
     for number, (plan, home) in enumerate(MOVING.items()):
         block = block_after(tmp_path / str(number), home, plan)

@@ -92,6 +92,7 @@ def test_what_a_model_infers_waits_and_its_fact_does_too(bedroom: Bedroom) -> No
     assert "ropewalk" not in bedroom.text(NOTE) + bedroom.text(FACTS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("labels", [{}, {"care": "", "scope": "always", "basis": "maybe"}])
 def test_missing_and_unknown_labels_hold_nothing_back(
     bedroom: Bedroom, labels: dict[str, str]

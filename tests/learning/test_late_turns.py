@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ DONE = st.one_of(
 )
 
 
+@pytest.mark.sampled
 @settings(max_examples=25)
 @given(st.lists(DONE, max_size=30))
 @example(

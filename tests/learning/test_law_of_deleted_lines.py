@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import FULL, cases
+from tests.effort import cases, few
 from vault_memory.api.vault_memory import VaultMemory
 
 USER = "Users/alice/bot/config/USER.md"
@@ -19,7 +19,7 @@ MINE = "- a line of mine, long enough that the note is no half of a save\n"
 NOON = datetime(2026, 5, 25, 12, tzinfo=UTC)
 SAID = {"session": "s", "role": "user", "user": "alice"}
 SCOPE = ["user:alice"]
-NIGHTS = 100 if FULL else 5
+NIGHTS = few(100)
 DELETIONS = cases(100)
 
 

@@ -189,6 +189,7 @@ def test_a_scope_stores_no_word_and_no_turn_of_another(neighbours: Neighbours) -
             assert {word for word in WORDS.values() if word in text} <= words, name
 
 
+@pytest.mark.sampled
 def test_a_question_in_one_scope_finds_nothing_of_another(neighbours: Neighbours) -> None:
     memory = neighbours.memory
     for scope, folder in FOLDERS.items():

@@ -298,6 +298,7 @@ def test_a_scope_without_nights_is_refused(bedroom):
                 memory.sleep(scopes=scopes)
 
 
+@pytest.mark.sampled
 def test_a_week_is_reflected_on_when_its_news_came_over_several_nights(bedroom):
     note = "Users/mira/memories/reflections/2026-W22.md"
     for day, what in ((25, "mackerel"), (26, "walnuts"), (27, "celery")):
@@ -311,6 +312,7 @@ def test_a_week_is_reflected_on_when_its_news_came_over_several_nights(bedroom):
     )
 
 
+@pytest.mark.sampled
 def test_news_of_an_earlier_week_does_not_trigger_a_reflection(bedroom):
     for day, what in ((10, "mackerel"), (18, "walnuts"), (27, "celery")):
         bedroom.say(f"I am allergic to {what}.", day=f"2026-05-{day}")

@@ -101,6 +101,7 @@ def test_a_rule_with_an_address_or_money_is_proposed(bedroom, rule):
     assert rule.rstrip(".。")[-8:] in inbox(bedroom)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", PLAIN)
 def test_another_number_or_point_is_no_address(bedroom, rule):
     bedroom.say(rule)

@@ -128,6 +128,7 @@ def test_a_line_that_a_person_wrote_has_no_turn_and_says_so(memory):
     assert "a person wrote this line" in origin.reason
 
 
+@pytest.mark.sampled
 def test_a_line_of_a_very_long_note_is_found_in_time(memory):
     lines = "".join(f"- Saw boat {number}\r\n" for number in range(20_000))
     note = memory.root / "Users/ann/memories/boats.md"
@@ -146,6 +147,7 @@ def test_a_line_of_a_very_long_note_is_found_in_time(memory):
 # --- Gone ---
 
 
+@pytest.mark.sampled
 def test_a_turn_that_was_forgotten_is_gone_and_stays_unsaid(memory, talk):
     [fact] = memory.facts(scopes=[ANN], now=NOW)
     memory.forget("I moved to Bergen", now=NOW)

@@ -165,6 +165,7 @@ def test_thousands_of_short_turns_never_make_an_oversized_prompt(tmp_path):
     assert outcome["gathered"] == TURNS
 
 
+@pytest.mark.sampled
 def test_notes_that_would_fill_the_prompt_leave_half_of_it_to_the_turns(tmp_path):
     house = House(tmp_path, turns_of([("x" * 400, "s", False)] * 100))
     config = house.vault / "Users/mira/lantern/config"

@@ -225,6 +225,7 @@ def test_words_are_later_or_not_in_each_language(memory: VaultMemory, text: str,
     assert stands(memory, words)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("text", "words"), KINDS)
 def test_who_says_it_before_and_after_the_deletion_says_it_later(
     memory: VaultMemory, text: str, words: str
@@ -422,6 +423,7 @@ def test_later_words_hold_till_the_next_deletion(memory: VaultMemory):
     assert "FACTS.md" in stands(memory, words)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "others", [{"role": "assistant"}, {"role": "tool"}, {"origin": "email"}, {"user": "bob"}]
 )

@@ -75,6 +75,7 @@ def model_requests(bedroom):
         yield model.asked
 
 
+@pytest.mark.sampled
 def test_no_prompt_contains_words_of_two_people(bedroom, model_requests):
     held = [words_in(one.body) for one in model_requests]
 
@@ -83,6 +84,7 @@ def test_no_prompt_contains_words_of_two_people(bedroom, model_requests):
     assert len(model_requests) > len(OWNERS), "curation and reflection ask, too"
 
 
+@pytest.mark.sampled
 def test_learned_text_is_stored_only_with_its_owner(bedroom, model_requests):
     for path, raw in bedroom.files().items():
         owner = [

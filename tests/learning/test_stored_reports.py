@@ -35,6 +35,7 @@ def store_of(memory: VaultMemory) -> CheckpointStore:
     return CheckpointStore(memory.vault.state.path)
 
 
+@pytest.mark.sampled
 def test_a_person_reads_the_report_of_their_own_nights(memory: VaultMemory) -> None:
     with memory:
         [report] = memory.learning.night_reports(["user:mira"])
@@ -46,6 +47,7 @@ def test_a_person_reads_the_report_of_their_own_nights(memory: VaultMemory) -> N
     assert report.unfinished == ()
 
 
+@pytest.mark.sampled
 def test_the_newest_night_is_the_first(memory: VaultMemory) -> None:
     later = NIGHT.replace(day=29)
     with memory:

@@ -92,6 +92,7 @@ def test_a_promotion_of_the_night_that_is_undone_is_rejected_for_good(bedroom: B
     assert "hate myself" not in bedroom.text(str(record["note"]))
 
 
+@pytest.mark.sampled
 def test_the_undo_of_an_undo_brings_a_learned_line_back(bedroom: Bedroom) -> None:
     _live(bedroom)
     [(id_, record)] = [

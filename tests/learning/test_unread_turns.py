@@ -47,6 +47,7 @@ def test_turns_that_fit_are_shown_completely():
     assert list(gathered.evidence) == ["t1", "t3"]
 
 
+@pytest.mark.sampled
 def test_each_own_turn_of_a_long_day_is_shown_completely_in_some_prompt():
     turns = [turn(number, f"{number:04}" + "x" * 496) for number in range(200)]
 
@@ -66,6 +67,7 @@ def test_a_day_of_ten_thousand_short_turns_is_split_into_prompts_that_fit():
     assert sum(len(one.excerpts) for one in asked) == 10_000
 
 
+@pytest.mark.sampled
 def test_a_turn_longer_than_the_prompt_keeps_its_beginning_and_its_end():
     gathered = gather([turn(1, "a" * ROOM + "b" * ROOM)], user="ann")
 

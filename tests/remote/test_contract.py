@@ -136,6 +136,7 @@ def test_an_empty_note_can_be_stored(remote: Remote) -> None:
     assert [(entry.path, entry.size) for entry in remote.list().entries] == [("empty.md", 0)]
 
 
+@pytest.mark.sampled
 def test_the_tag_returned_by_a_put_equals_the_listed_one(remote: Remote) -> None:
     stored = remote.put("note.md", b"one", expected=None)
 
@@ -145,6 +146,7 @@ def test_the_tag_returned_by_a_put_equals_the_listed_one(remote: Remote) -> None
         assert stored.etag == ""
 
 
+@pytest.mark.sampled
 def test_creating_an_existing_note_changes_nothing(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
 
@@ -154,6 +156,7 @@ def test_creating_an_existing_note_changes_nothing(remote: Remote) -> None:
     assert remote.get("note.md", max_bytes=99).raw == b"first"
 
 
+@pytest.mark.sampled
 def test_overwriting_with_the_current_tag_succeeds(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     remote.put("note.md", b"second, longer", expected=tag(remote, "note.md"))
@@ -161,6 +164,7 @@ def test_overwriting_with_the_current_tag_succeeds(remote: Remote) -> None:
     assert remote.get("note.md", max_bytes=99).raw == b"second, longer"
 
 
+@pytest.mark.sampled
 def test_overwriting_with_an_outdated_tag_changes_nothing(remote: Remote) -> None:
     remote.put("note.md", b"first", expected=None)
     old = tag(remote, "note.md")
@@ -172,6 +176,7 @@ def test_overwriting_with_an_outdated_tag_changes_nothing(remote: Remote) -> Non
     assert remote.get("note.md", max_bytes=99).raw == b"by somebody else"
 
 
+@pytest.mark.sampled
 def test_overwriting_a_deleted_note_does_not_restore_it(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
@@ -189,6 +194,7 @@ def test_overwriting_a_deleted_note_does_not_restore_it(
     assert remote.list().entries == ()
 
 
+@pytest.mark.sampled
 def test_a_long_note_is_overwritten_like_a_short_one(remote: Remote) -> None:
     remote.put("long.md", b"a" * 60_000, expected=None)
     old = tag(remote, "long.md")
@@ -215,6 +221,7 @@ def test_deleting_requires_the_current_tag(remote: Remote) -> None:
     assert remote.list().entries == ()
 
 
+@pytest.mark.sampled
 def test_a_missing_note_is_reported_as_missing(remote: Remote) -> None:
     with pytest.raises(RemoteMissing):
         remote.look("gone.md")
@@ -228,6 +235,7 @@ def test_a_missing_note_is_reported_as_missing(remote: Remote) -> None:
         remote.move("gone.md", "there.md", expected='"a"')
 
 
+@pytest.mark.sampled
 def test_a_note_can_be_renamed_and_keeps_its_bytes(remote: Remote) -> None:
     remote.put("old.md", b"text", expected=None)
     before = remote.look("old.md")
@@ -240,6 +248,7 @@ def test_a_note_can_be_renamed_and_keeps_its_bytes(remote: Remote) -> None:
     assert after.fileid == before.fileid
 
 
+@pytest.mark.sampled
 def test_a_rename_never_overwrites_another_note(remote: Remote) -> None:
     remote.put("old.md", b"mine", expected=None)
     remote.put("new.md", b"theirs", expected=None)
@@ -251,6 +260,7 @@ def test_a_rename_never_overwrites_another_note(remote: Remote) -> None:
     assert remote.get("old.md", max_bytes=99).raw == b"mine"
 
 
+@pytest.mark.sampled
 def test_a_rename_requires_the_current_tag(remote: Remote) -> None:
     remote.put("old.md", b"first", expected=None)
     old = tag(remote, "old.md")
@@ -262,6 +272,7 @@ def test_a_rename_requires_the_current_tag(remote: Remote) -> None:
     assert [entry.path for entry in remote.list().entries] == ["old.md"]
 
 
+@pytest.mark.sampled
 def test_folders_are_created_once_and_listed_level_by_level(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
@@ -310,6 +321,7 @@ def test_a_deep_listing_of_only_empty_folders_is_complete(remote: Remote) -> Non
     assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "b"]
 
 
+@pytest.mark.sampled
 def test_a_folder_is_created_only_where_nothing_exists(
     remote: Remote, request: pytest.FixtureRequest
 ) -> None:
@@ -451,6 +463,7 @@ def test_the_identity_of_a_remote_is_stable(remote: Remote) -> None:
     assert bool(first.root_id) == remote.traits.fileids
 
 
+@pytest.mark.sampled
 def test_tags_of_parent_folders_change_only_where_the_traits_say_so(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
@@ -461,6 +474,7 @@ def test_tags_of_parent_folders_change_only_where_the_traits_say_so(remote: Remo
     assert (remote.look("").etag != before) == remote.traits.recursive_etags
 
 
+@pytest.mark.sampled
 def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(remote: Remote) -> None:
     remote.put("note.md", b"one", expected=None)
     if isinstance(remote, Nextcloud):

@@ -240,6 +240,7 @@ def test_malformed_listings_are_refused(inside: str) -> None:
         remote.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize("announced", [True, False])
 def test_an_endless_listing_stops_at_the_limit_without_filling_memory(announced: bool) -> None:

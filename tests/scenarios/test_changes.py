@@ -137,6 +137,7 @@ def test_a_deleted_or_emptied_note_is_stale_until_the_deletion_is_accepted(outsi
         assert count(outside) == 2, "an empty note is a note"
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A3", "A4")
 def test_a_truncated_note_is_searchable_at_once_and_settles_late(outside: Outside):
     text = "".join(f"- line {number} about bird b{number}b\n" for number in range(100))
@@ -348,6 +349,7 @@ def test_a_write_through_a_memory_map_is_found_by_the_sweep(outside: Outside):
         mapped.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C53", "C63", "C65")
 def test_without_inotify_watches_the_daemon_polls_and_reports_it(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")

@@ -265,6 +265,7 @@ def test_a_search_rebuilds_a_damaged_index(
     assert dump(small_index.state) == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("C45", "G117")
 @pytest.mark.parametrize("damage", [noise, pages, zeros], ids=lambda damage: damage.__name__)
 def test_a_running_daemon_rebuilds_a_damaged_index(

@@ -170,6 +170,7 @@ def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(vault: Outside, 
         ]
 
 
+@pytest.mark.sampled
 def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
     with open_memory(vault) as memory:
         memory.index(embed=False)

@@ -149,6 +149,7 @@ def test_after_many_more_actions_and_kills_the_index_equals_one_built_afresh(out
     histories(outside, seed=int(time.time()), rounds=60)
 
 
+@pytest.mark.sampled
 def test_logs_contain_names_of_notes_but_never_their_text(outside: Outside):
     outside.write("memory/a.md", "- the word is swordfish\n")
     with outside.daemon() as daemon:

@@ -145,6 +145,7 @@ def test_concurrent_processes_lose_and_mix_no_turns(outside, processes, each):
     assert dump(outside.state) == kept
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("after", [1, 23])
 def test_turns_acknowledged_before_a_kill_survive_and_recording_continues(outside, after):
     outside.write("MEMORY.md", "- one\n")

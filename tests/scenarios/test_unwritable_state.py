@@ -59,6 +59,7 @@ def test_with_a_full_disk_a_search_still_answers_and_names_newer_notes(
     assert "memory/new.md" in done.json["freshness"]["stale_files"]
 
 
+@pytest.mark.sampled
 def test_with_a_full_disk_status_is_still_reported(outside: Outside, full: list[str]) -> None:
     outside.write("memory/new.md", "- a stork\n")
 

@@ -89,6 +89,7 @@ PAGES = {
 QUESTIONS = ["where does ann live", "does ann live in Flensburg?", "lives_in"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_ended_fact_is_below_the_one_that_holds_and_marked(vault, page, question):

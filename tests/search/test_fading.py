@@ -279,6 +279,7 @@ def tea_house(vault: Vault) -> Vault:
     return vault
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("mode", "order"),
     [

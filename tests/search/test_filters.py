@@ -50,6 +50,7 @@ def unknown(memory: VaultMemory, **filters: object) -> list[tuple[object, ...]]:
     return [tuple(entry) for entry in answer.unknown_filters]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [

@@ -61,6 +61,7 @@ LINKS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "general"])
 def test_a_linked_note_ranks_above_an_equal_one(vault, link, mode):

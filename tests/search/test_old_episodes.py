@@ -45,6 +45,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         yield vault
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("query", BY_MONTH)
 def test_an_episode_of_half_a_year_ago_is_found_by_its_month(vault: Vault, query: str):
     hits = vault.search(query, now=NOW).hits
@@ -52,6 +53,7 @@ def test_an_episode_of_half_a_year_ago_is_found_by_its_month(vault: Vault, query
     assert hits[0].date == "2026-05-12"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("now", AGES)
 @pytest.mark.parametrize("query", BY_DATE)
 def test_an_old_episode_is_found_by_a_named_date(vault: Vault, query: str, now: datetime):

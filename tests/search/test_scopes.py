@@ -135,6 +135,7 @@ def test_no_search_function_crosses_scopes(index, name):
         assert found == {asked}, f"{other} or another shows in {asked}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_several_scopes_return_exactly_their_notes(index, name):
     assert FUNCTIONS[name](index, SCOPES[1:4]) == set(SCOPES[1:4])
@@ -153,6 +154,7 @@ def break_rows(monkeypatch):
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_this_test_detects_a_leak_if_both_checks_are_broken(index, name, monkeypatch):
     break_match(monkeypatch)

@@ -1,5 +1,6 @@
 """Names with signs are words of their own, and one word is found however it is divided."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def first_lines(notes: dict[str, str], query: str) -> list[str]:
     return [hit.note for hit in search(index, question).hits]
 
 
+@pytest.mark.sampled
 @every("query", ["{}", "who uses {}?", "does anyone know {}", "{} driver", "wer kann {}"])
 @every("name", ["C", "C++", "C#", "F#", "R", "A*", ".NET"])
 def test_a_name_with_a_sign_or_of_one_letter_is_found_first(name, query):

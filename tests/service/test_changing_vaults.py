@@ -79,6 +79,7 @@ def test_saves_in_a_vault_that_moved_are_found(vaults: Vaults) -> None:
         assert hosted(host, north).watch.mode == "inotify"
 
 
+@pytest.mark.sampled
 def test_saves_in_two_vaults_that_changed_places_are_found(vaults: Vaults) -> None:
     vaults.add_three()
     places = {vaults.vault_of("north"): "south", vaults.vault_of("south"): "north"}
@@ -119,6 +120,7 @@ def test_a_save_after_an_owner_was_named_is_not_indexed_for_the_owner_before(
         assert "- The oars are red" in asyncio.run(search(host, vault_id, "oars"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("other", ["south", "plain"])
 def test_a_vault_shows_nothing_of_the_folder_that_took_its_place(
     vaults: Vaults, other: str
@@ -201,6 +203,7 @@ def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) ->
         assert "- The puffin sleeps" in loop.run(search(host, north, "puffin"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("settings", ["", REMOTE], ids=["local", "with a remote"])
 def test_a_vault_is_tended_after_the_end_of_its_own_daemon(vaults: Vaults, settings: str) -> None:
     vaults.add_three()

@@ -162,6 +162,7 @@ def test_an_unknown_token_is_no_token_of_a_troubled_vault(vaults: Vaults) -> Non
     assert asyncio.run(host.owner(token_digest("x" * 40))) is None
 
 
+@pytest.mark.sampled
 def test_a_running_host_answers_503_with_the_reason_and_serves_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

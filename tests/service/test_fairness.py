@@ -47,6 +47,7 @@ def test_a_vault_that_gets_many_notes_delays_no_other(vaults: Vaults) -> None:
         assert until(lambda: bool(host.search("south", f"barge {NOTES - 1}")))
 
 
+@pytest.mark.sampled
 def test_a_hostile_note_delays_no_other_vault(vaults: Vaults) -> None:
     vaults.add_three()
     hostile = (vaults.path / "south" / NOTE).with_name("hostile.md")

@@ -70,6 +70,7 @@ def test_a_second_host_of_a_folder_is_refused(vaults: Vaults) -> None:
         assert "already serves" in again.stderr
 
 
+@pytest.mark.sampled
 def test_a_new_vault_is_served_while_the_host_runs(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:
@@ -119,6 +120,7 @@ def test_a_damaged_index_troubles_only_its_vault(vaults: Vaults) -> None:
         assert host.search("south", "ferry") == ["- The ferry carries the bittern"]
 
 
+@pytest.mark.sampled
 def test_sigterm_ends_the_host_and_loses_nothing(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

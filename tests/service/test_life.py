@@ -249,6 +249,7 @@ def _is_idle(pid: int) -> bool:
     return cpu_ticks() - before <= 2
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("D70")
 def test_an_automatic_merge_is_printed_with_its_undo_command(outside: Outside):
     outside.write("USER.md", "# Me\n\n## Tea\n\n- green\n")

@@ -22,6 +22,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield daemon
 
 
+@pytest.mark.sampled
 @pytest.mark.scenario("A23", "A24", "A25", "C75")
 @pytest.mark.parametrize("editor", each_editor())
 def test_a_save_of_each_editor_is_found(

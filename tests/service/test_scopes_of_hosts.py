@@ -233,6 +233,7 @@ def test_no_tool_of_mcp_shows_words_of_others(host: RunningHost, person: Person)
         assert other.word in text
 
 
+@pytest.mark.sampled
 @every("vault", VAULTS)
 def test_no_page_shows_words_of_other_vaults(host: RunningHost, vault: str) -> None:
     root = host.vaults.path / vault

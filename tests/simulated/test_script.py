@@ -61,6 +61,7 @@ def test_replaying_a_recorded_script_gives_the_same_history(first: int, tmp_path
         assert replayed.digest() == drawn.digest()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", pinned_lives()[::6], ids=lambda path: path.stem)
 def test_a_replay_makes_its_own_decisions_where_the_script_has_none(
     path: Path, tmp_path: Path

@@ -109,6 +109,7 @@ def test_a_few_new_notes_are_uploaded_singly_with_a_precondition(cloud: Cloud):
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 9)
 
 
+@pytest.mark.sampled
 def test_an_edited_note_is_never_uploaded_in_bulk(cloud: Cloud):
     save_all(cloud)
     cloud.laptop.settle((cloud.phone,))
@@ -204,6 +205,7 @@ def test_a_connection_lost_during_the_request_loses_and_duplicates_nothing(
     assert not any(len(file.versions) for file in map(cloud.fake.tree.file, NOTES))
 
 
+@pytest.mark.sampled
 def test_a_lost_response_followed_by_another_clients_write_loses_no_line(cloud: Cloud):
     save_all(cloud)
     add_bulk_fault(cloud, LoseAnswer())
@@ -214,6 +216,7 @@ def test_a_lost_response_followed_by_another_clients_write_loses_no_line(cloud: 
     assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
 
 
+@pytest.mark.sampled
 def test_a_note_created_after_the_listing_survives_a_lost_response(cloud: Cloud):
     save_all(cloud)
 
@@ -285,6 +288,7 @@ def test_after_an_unusable_response_the_contents_are_compared(cloud: Cloud, answ
     assert_all_arrive_once(cloud)
 
 
+@pytest.mark.sampled
 def test_a_busy_server_gets_no_further_requests(cloud: Cloud):
     save_all(cloud)
     add_bulk_fault(cloud, Answer(429, {"Retry-After": "7"}))
@@ -296,6 +300,7 @@ def test_a_busy_server_gets_no_further_requests(cloud: Cloud):
     assert_all_arrive_once(cloud)
 
 
+@pytest.mark.sampled
 def test_a_full_account_is_reported_for_each_note(cloud: Cloud):
     cloud.fake.quota(sum(map(len, cloud.fake.files().values())) + 25)
     save_all(cloud)
@@ -308,6 +313,7 @@ def test_a_full_account_is_reported_for_each_note(cloud: Cloud):
     assert_all_arrive_once(cloud)
 
 
+@pytest.mark.sampled
 def test_a_note_locked_by_another_client_is_merged_once_unlocked(cloud: Cloud):
     save_all(cloud)
 
@@ -323,6 +329,7 @@ def test_a_note_locked_by_another_client_is_merged_once_unlocked(cloud: Cloud):
     assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
 
 
+@pytest.mark.sampled
 def test_a_part_stored_despite_a_reported_error_is_reconciled(cloud: Cloud):
     save_all(cloud)
 
@@ -360,6 +367,7 @@ def test_names_that_a_header_would_alter_are_uploaded_singly(cloud: Cloud):
     assert {path: files[path].decode() for path in NOTES} == NOTES
 
 
+@pytest.mark.sampled
 def test_notes_wait_when_their_folder_could_not_be_created(cloud: Cloud):
     for path, text in NOTES.items():
         cloud.laptop.save(f"new/{path}", text)

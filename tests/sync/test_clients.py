@@ -88,6 +88,7 @@ def desktop(cloud: tuple[FakeNextcloud, str], base: Path) -> Other:
     return Other(folder, run)
 
 
+@pytest.mark.sampled
 def test_our_engine_and_the_desktop_client_share_a_folder(
     cloud: tuple[FakeNextcloud, str], desktop: Other, base: Path
 ):

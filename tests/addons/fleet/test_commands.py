@@ -46,6 +46,7 @@ def test_a_ledger_is_made_once(operated: OperatedFleet) -> None:
     assert operated.ask("fleet", "init") == first
 
 
+@pytest.mark.sampled
 def test_a_local_vault_is_copied_and_stays_as_it_was(
     fleet_of_hosts: OperatedFleet, vault: Path
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
         assert operated.command("fleet", *arguments).returncode == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", [" ann", "ann\nbo", "\x1b[2Jann", "../ann", "11111111-1111-1111-1111-111111111111"]
 )
@@ -287,6 +289,7 @@ def test_an_export_into_a_folder_that_is_missing_says_so(
     assert f"no folder `{target.parent}`" in answer["error"]["message"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_command_whose_home_is_busy_keeps_nothing_and_exits_with_1(
     fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path, status: int

@@ -85,6 +85,7 @@ def test_what_was_read_before_is_read_while_the_home_is_away(fleet: Fleet) -> No
     away.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_what_is_written_while_the_home_is_away_comes_home_once(
     fleet: Fleet, is_lost: bool

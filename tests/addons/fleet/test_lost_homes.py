@@ -84,6 +84,7 @@ def test_after_an_older_ledger_was_restored_the_homes_decide(fleet: Fleet) -> No
     assert not [path for path in fleet.paths() if "conflict" in path or "INBOX" in path]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_served", [False, True])
 def test_a_vault_that_the_ledger_lacks_is_added_again_as_it_was(
     fleet_of_hosts: OperatedFleet, is_served: bool

@@ -35,6 +35,7 @@ def op(request: pytest.FixtureRequest) -> Callable[..., AcknowledgedOp]:
     return request.param  # type: ignore[no-any-return]
 
 
+@pytest.mark.sampled
 def test_a_host_that_was_stopped_before_its_answer_acknowledges_nothing(
     fleet: Fleet, op: Callable[..., AcknowledgedOp]
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_host_that_was_stopped_before_its_answer_acknowledges_nothing(
     holder.leave(fleet.now)
 
 
+@pytest.mark.sampled
 def test_what_was_acknowledged_before_the_stop_is_found_by_the_next_holder(
     fleet: Fleet, op: Callable[..., AcknowledgedOp]
 ) -> None:
@@ -73,6 +75,7 @@ def test_what_was_acknowledged_before_the_stop_is_found_by_the_next_holder(
     holder.leave(fleet.now)
 
 
+@pytest.mark.sampled
 def test_a_host_that_comes_back_with_an_old_scratch_finds_the_words_of_meanwhile(
     fleet: Fleet, op: Callable[..., AcknowledgedOp]
 ) -> None:

@@ -222,6 +222,7 @@ def _episodes(outside: Outside) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_conversation_is_summed_up_before_its_host_compacts_it(
     filled_vault: Outside, host: str
@@ -647,6 +648,7 @@ def failing_hook(
 Broken = Callable[..., str]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -672,6 +674,7 @@ def test_an_invalid_payload_produces_no_output_and_a_logged_reason(
     assert turns(filled_vault) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("host", "options", "environment", "why"),
     [

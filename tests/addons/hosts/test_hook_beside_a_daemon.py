@@ -36,6 +36,7 @@ def said(place: Outside) -> list[dict[str, Any]]:
     return [{**turn, "id": "", "ts": "", "device": ""} for turn in turns(place)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_host_gets_the_same_output_with_and_without_a_daemon(tmp_path: Path, host: str):
     alone, beside = tmp_path / "alone", tmp_path / "beside"

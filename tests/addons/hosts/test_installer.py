@@ -185,6 +185,7 @@ def test_new_files_are_private_and_removed_by_uninstall(
     assert not any(one["changed"] for one in install(host, "--uninstall")["files"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_dry_run_shows_the_diff_and_changes_nothing(
     outside: Outside, install: Install, host: str

@@ -156,6 +156,7 @@ def unusable_states(home: Path) -> dict[str, str]:
     return {"gone": "/proc/nowhere", "a file": str(file), "a link": str(link)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["gone", "a file", "a link"])
 def test_without_a_state_folder_the_block_comes_and_words_are_recorded(
     place: Outside, tmp_path: Path, kind: str

@@ -94,6 +94,7 @@ def test_beside_a_daemon_the_next_conversation_knows_the_request(place: Outside,
         assert "walnuts" in block(place)
 
 
+@pytest.mark.sampled
 def test_beside_a_daemon_a_request_is_learned_without_another_event(place: Outside) -> None:
     with place.daemon():
         hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))
@@ -308,6 +309,7 @@ def test_beside_a_daemon_the_rest_is_learned_when_another_conversation_begins(
             until(lambda: own.ended() and not own.unlearned())
 
 
+@pytest.mark.sampled
 def test_the_end_of_a_conversation_is_carried_out_after_its_host_was_killed(place: Outside) -> None:
     """Another process writes to the transcript for longer than a host waits, and the host is killed."""
     hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))

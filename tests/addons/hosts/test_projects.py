@@ -110,6 +110,7 @@ def test_a_hook_for_projects_alone_is_silent_elsewhere(
     assert list(transcripts(outside)) == ["Channels/heron"]
 
 
+@pytest.mark.sampled
 def test_a_decision_of_the_project_is_learned_there(
     outside: Outside, install: Install, code: Path
 ) -> None:

@@ -16,6 +16,7 @@ MIRA = "Users/mira/lantern/config"
 FORGET = re.compile(r'data-copy="(vault-memory forget --user [^"]*)"')
 
 
+@pytest.mark.sampled
 def test_everything_that_the_command_tells_is_on_the_page(page: ServedPage, tmp_path: Path) -> None:
     command = Outside(page.memory.root, tmp_path).ok("about", "mira")
 
@@ -86,6 +87,7 @@ def test_the_command_to_forget_forgets_what_it_stands_beside(own_page: ServedPag
         assert [place.count for place in forgotten.removed] == [1, 1]
 
 
+@pytest.mark.sampled
 def test_a_fact_is_ticked_as_right(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     text = browser.get("/about").text
@@ -112,6 +114,7 @@ def test_what_waits_for_more_turns_and_for_a_decision_is_shown(own_page: ServedP
     assert 'href="/inbox"' in waiting
 
 
+@pytest.mark.sampled
 def test_no_word_of_another_person_is_on_the_page(own_page: ServedPage) -> None:
     memory = own_page.memory
     op = {"op": "add_heading", "heading": "Secret", "lines": ["Hides plum brandy"]}

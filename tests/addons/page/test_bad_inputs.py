@@ -15,12 +15,12 @@ import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage, serving_page
 from tests.addons.page.test_scopes_of_views import WORDS, Belongings, fill
-from tests.effort import FULL
+from tests.effort import cases
 from tests.http.conftest import opened
 from vault_memory.addons.page.forms import FORM_TYPE
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
 
-REQUESTS = 5_000 if FULL else 250
+REQUESTS = cases(3_000)
 SEED = 16
 SUM = "{{7*1234567}}"
 EVALUATED = "8641969"

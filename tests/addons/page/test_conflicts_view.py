@@ -194,6 +194,7 @@ def test_by_hand_overwrites_nothing_that_an_editor_saved_meanwhile(own_page: Ser
     assert copy_path(memory).exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("field", ["shown", "base"])
 def test_a_damaged_form_writes_nothing(own_page: ServedPage, field: str) -> None:
     memory = own_page.memory

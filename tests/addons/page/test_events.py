@@ -266,6 +266,7 @@ def test_a_stream_that_continues_at_the_newest_id_is_told_nothing(live: Page):
         tab.events.get(timeout=0.5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("event_id", ["0", "deadbeef-4", "x" * 5000, "-", "é"])
 def test_a_stream_with_an_unknown_id_reads_everything_again(live: Page, event_id: str):
     tab = live.open(f"ann&since={event_id}")

@@ -165,6 +165,7 @@ def test_another_persons_fact_cannot_be_seen_or_changed(own_page: ServedPage) ->
     assert (own_page.memory.root / MIRA).read_bytes() == before
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scope", ["user:mira", "user:stranger", "nonsense"])
 def test_a_fact_is_not_added_to_the_page_of_another_person(
     own_page: ServedPage, scope: str
@@ -245,6 +246,7 @@ def test_hidden_letters_of_a_value_are_not_lost_by_a_correction(own_page: Served
     assert "\u202eaet\u202c" in tags.values
 
 
+@pytest.mark.sampled
 def test_many_facts_come_in_parts(own_page: ServedPage) -> None:
     lines = "".join(f"- owns: thing {number:03}\n" for number in range(120))
     (own_page.memory.root / MIRA).write_text(f"## mira\n\n{lines}", "utf-8")

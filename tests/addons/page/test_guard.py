@@ -172,6 +172,7 @@ def test_an_action_is_refused_and_changes_nothing(
     assert files_of(page.memory.root) == files
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_looking_changes_nothing(
     page: ServedPage, files: dict[str, bytes], visitors: Visitors, route: PageRoute

@@ -141,6 +141,7 @@ def test_no_choice_is_an_error_that_says_what_to_do(own_page: ServedPage) -> Non
     assert own_page.memory.inbox()
 
 
+@pytest.mark.sampled
 def test_an_order_to_the_bot_is_called_suspicious(own_page: ServedPage) -> None:
     op = {"op": "append", "heading": "Rules", "line": ORDER}
     memory = own_page.memory

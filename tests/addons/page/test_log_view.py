@@ -105,6 +105,7 @@ def test_what_changed_nothing_is_folded_and_has_no_undo(own_page: ServedPage) ->
         assert not UNDO_BUTTON.findall(shown[record_id])
 
 
+@pytest.mark.sampled
 def test_a_forgotten_text_is_shown_as_forgotten(own_page: ServedPage) -> None:
     memory = own_page.memory
     record = note_down(memory, "Evenings", line="Plays the zither at night")
@@ -117,6 +118,7 @@ def test_a_forgotten_text_is_shown_as_forgotten(own_page: ServedPage) -> None:
     assert "zither" not in "".join(shown.values())
 
 
+@pytest.mark.sampled
 def test_a_redacted_record_is_not_undone_by_a_forged_form(own_page: ServedPage) -> None:
     memory = own_page.memory
     record = note_down(memory, "Evenings", line="Plays the zither at night")
@@ -150,6 +152,7 @@ def test_an_unclear_id_is_refused_with_candidates_of_this_session_only(
     assert other not in answer.text
 
 
+@pytest.mark.sampled
 def test_the_undo_of_a_note_that_vanished_says_so(own_page: ServedPage) -> None:
     memory = own_page.memory
     op = {"op": "append", "heading": "Evenings", "line": "Sings at night"}

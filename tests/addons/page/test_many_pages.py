@@ -114,6 +114,7 @@ SIGNED_IN = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("vault", "person"), SIGNED_IN.values(), ids=SIGNED_IN)
 def test_a_link_of_somebody_else_swaps_no_session_silently(
     start: Start, vault: str, person: str | None
@@ -385,6 +386,7 @@ def test_open_tabs_do_not_close_the_pages_of_one_another(start: Start) -> None:
         assert host.pages.vaults() == [IDS["south"]]
 
 
+@pytest.mark.sampled
 def test_a_vault_that_has_to_close_ends_its_tabs(start: Start) -> None:
     host = start()
     north, south = page_of(host, "north"), page_of(host, "south")

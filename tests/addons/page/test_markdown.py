@@ -194,6 +194,7 @@ def test_an_address_that_browsers_read_as_another_server_is_no_link(url: str) ->
     assert not list(Markup(html).all("a"))
 
 
+@pytest.mark.sampled
 def test_a_hostile_note_asks_for_a_bounded_number_of_notes() -> None:
     asked: list[str] = []
 
@@ -267,6 +268,7 @@ def test_a_note_above_the_limit_is_left_to_be_shown_raw() -> None:
         shown(longest + "é")
 
 
+@pytest.mark.sampled
 def test_a_note_of_hidden_letters_does_not_grow_without_bound() -> None:
     note = "a\0" * (128 * 1024)
 

@@ -9,6 +9,7 @@ from tests.addons.page.test_today_view import NIGHT, sleep
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 
 
+@pytest.mark.sampled
 def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None:
     sleep(own_page.memory)
 
@@ -23,6 +24,7 @@ def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None
     assert "vault-memory sleep --due" in text
 
 
+@pytest.mark.sampled
 def test_the_tables_count_nights_and_weeks(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -37,6 +39,7 @@ def test_the_tables_count_nights_and_weeks(own_page: ServedPage) -> None:
     assert "style=" not in text
 
 
+@pytest.mark.sampled
 def test_the_report_of_a_night(own_page: ServedPage) -> None:
     sleep(own_page.memory)
     own_page.memory.sleep(now=NIGHT + timedelta(days=2))
@@ -52,6 +55,7 @@ def test_the_report_of_a_night(own_page: ServedPage) -> None:
     assert "older" not in browser.get("/nights/2026-05-27").text.lower()
 
 
+@pytest.mark.sampled
 def test_a_night_that_was_undone_offers_no_undo(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -64,6 +68,7 @@ def test_a_night_that_was_undone_offers_no_undo(own_page: ServedPage) -> None:
     assert "Undo this night" not in text
 
 
+@pytest.mark.sampled
 def test_a_failed_night_is_named(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -93,6 +98,7 @@ def test_a_night_that_was_not_is_not_here(own_page: ServedPage, night: str) -> N
     assert 'role="alert"' in answer.text
 
 
+@pytest.mark.sampled
 def test_the_nights_of_another_person_are_as_absent_ones(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -123,6 +129,7 @@ def test_without_a_night_the_view_says_what_to_do_next(own_page: ServedPage) -> 
     assert "vault-memory sleep" in text
 
 
+@pytest.mark.sampled
 def test_a_hostile_report_stays_text(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)

@@ -13,12 +13,12 @@ from urllib.parse import quote
 import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage
-from tests.effort import FULL, cases
+from tests.effort import cases
 
 USER = "Users/mira/lantern/config/USER.md"
 TOMAS = "Users/tomas/lantern/config/USER.md"
 AREA = re.compile(r"<textarea[^>]*>(.*?)</textarea>", re.DOTALL)
-SAVES_BESIDE_AN_EDITOR = 200 if FULL else 10
+SAVES_BESIDE_AN_EDITOR = cases(200)
 HOSTILE_PATHS = (
     "..%2f..%2fetc%2fpasswd",
     "%2e%2e/%2e%2e/etc/passwd",
@@ -84,6 +84,7 @@ def test_the_list_has_the_notes_of_the_session_only(page: ServedPage) -> None:
     assert "tomas" not in mine
 
 
+@pytest.mark.sampled
 def test_the_list_comes_in_parts(own_page: ServedPage) -> None:
     folder = own_page.memory.root / "Users/mira/memories"
     for number in range(250):
@@ -291,6 +292,7 @@ def test_saves_lose_no_line_of_an_editor_that_saves_another_line(own_page: Serve
         assert _stored(own_page, note, f"bottom {number}\n"), number
 
 
+@pytest.mark.sampled
 def test_saves_beside_an_editor_that_saves_the_same_line_overwrite_nothing(
     own_page: ServedPage,
 ) -> None:

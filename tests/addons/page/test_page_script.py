@@ -53,6 +53,7 @@ def test_the_script_is_a_valid_module(module: Path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sampled
 def test_the_pure_parts_of_the_script_work(module: Path):
     done = subprocess.run(
         ["node", "--test", str(CHECKS)],

@@ -33,6 +33,7 @@ def test_the_list_has_each_entity_with_its_counts(page: ServedPage) -> None:
     assert 'data-label="Facts">4<' in row
 
 
+@pytest.mark.sampled
 def test_each_name_leads_to_its_view(page: ServedPage) -> None:
     browser = page.browser()
 
@@ -132,6 +133,7 @@ def test_a_path_of_no_name_is_a_view(page: ServedPage, path: str) -> None:
     assert page.browser().get(f"/people/{path}").status_code in (400, 404)
 
 
+@pytest.mark.sampled
 def test_many_names_come_in_parts(own_page: ServedPage) -> None:
     pages = "".join(f"## thing {number:03}\n\n- is_a: boat\n\n" for number in range(250))
     (own_page.memory.root / MIRA).write_text(pages, "utf-8")

@@ -36,6 +36,7 @@ def twin(page: ServedPage, tmp_path: Path) -> Outside:
     return Outside(page.memory.root, tmp_path)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("query", "options"),
     [
@@ -122,6 +123,7 @@ def test_no_word_of_another_person_is_in_the_preview(page: ServedPage) -> None:
     assert "clockmaker" not in block(text, "private")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("budget", ["many", "-1", "1e9", "٣", "9" * 5000])
 def test_a_budget_that_is_no_number_is_explained(page: ServedPage, budget: str) -> None:
     answer = page.browser().get(f"/prompt?{urlencode({'budget': budget})}")

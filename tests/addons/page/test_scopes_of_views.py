@@ -181,6 +181,7 @@ def _plain_paths(things: Belongings) -> list[str]:
     ]
 
 
+@pytest.mark.sampled
 def test_each_view_is_asked_for_the_things_of_another_person(two_people: TwoPeople) -> None:
     addresses = _addresses(two_people.things["mira"])
 

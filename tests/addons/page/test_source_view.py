@@ -1,5 +1,7 @@
 """Where something comes from: the turns behind a fact, for those who may read them."""
 
+import pytest
+
 from tests.addons.page.served_page import ServedPage
 from vault_memory.api.vault_memory import VaultMemory
 
@@ -34,6 +36,7 @@ def test_what_a_person_wrote_has_no_turn(page: ServedPage) -> None:
     assert "a person wrote this line" in text
 
 
+@pytest.mark.sampled
 def test_the_turn_of_another_person_is_as_unknown_as_none(own_page: ServedPage) -> None:
     memory = own_page.memory
     turn = say(memory, "mira", "I like quinces now")

@@ -63,6 +63,7 @@ def today(browser: Browser) -> str:
     return answer.text
 
 
+@pytest.mark.sampled
 def test_new_records_are_grouped_by_night_and_by_who_made_them(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -84,6 +85,7 @@ def test_new_records_are_grouped_by_night_and_by_who_made_them(own_page: ServedP
     assert "1 fact, 1 rule" in text
 
 
+@pytest.mark.sampled
 def test_only_all_seen_moves_the_mark(own_page: ServedPage) -> None:
     memory = own_page.memory
     first = note_down(memory, "Evenings")
@@ -124,6 +126,7 @@ def test_an_older_tab_does_not_move_the_mark_back(own_page: ServedPage) -> None:
     assert "Nothing is new" in today(browser)
 
 
+@pytest.mark.sampled
 def test_each_set_of_rights_has_a_mark_of_its_own(own_page: ServedPage) -> None:
     memory = own_page.memory
     note_down(memory, "Evenings")
@@ -202,6 +205,7 @@ def test_undo_on_today(own_page: ServedPage) -> None:
     assert 'id="notice"' in browser.get(answer.headers["location"]).text
 
 
+@pytest.mark.sampled
 def test_undo_this_night_shows_first_what_it_would_undo(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -266,6 +270,7 @@ def test_undo_this_night_says_what_it_did_not_undo_and_why(own_page: ServedPage)
     assert "nothing of it is left in the note" in shown
 
 
+@pytest.mark.sampled
 def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
@@ -320,6 +325,7 @@ def test_a_bot_cannot_pass_its_edit_off_as_a_nights(own_page: ServedPage) -> Non
     assert "The bot, " in text
 
 
+@pytest.mark.sampled
 def test_new_proposals_and_conflicts_are_on_today(own_page: ServedPage) -> None:
     memory = own_page.memory
     text = memory.read(MIRAS).text

@@ -83,6 +83,7 @@ def test_a_proxy_that_removes_if_match_is_refused_before_anything_is_written(
     assert store.open(url).get("note.md", max_bytes=9).raw == b"mine"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lost", ["If-Match", "If-None-Match"])
 def test_a_store_that_ignores_a_precondition_is_refused_in_an_empty_home(
     lost: str, moto: S3Store
@@ -108,6 +109,7 @@ def test_a_store_that_deletes_in_spite_of_a_precondition_is_refused(moto: S3Stor
     assert moto.open(url).list(deep=True).entries == ()
 
 
+@pytest.mark.sampled
 def test_a_probe_leaves_no_version_behind(store: S3Store) -> None:
     remote = store.open(store.new_home(versions=True))
 
@@ -488,6 +490,7 @@ def test_each_trouble_has_the_error_of_a_webdav_server(
         assert len(proxy.log) <= 3
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("fault", "is_silence"),
     [

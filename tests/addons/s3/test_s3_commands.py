@@ -182,6 +182,7 @@ def test_wrong_keys_exit_with_3_and_are_not_shown(vault: Outside, s3_store_named
         store.open(url).list()
 
 
+@pytest.mark.sampled
 def test_repaired_keys_are_tried_again(vault: Outside, s3_store_named: StoreNamed):
     store = s3_store_named("s3-seaweed")
     add(vault, store, store.new_url())

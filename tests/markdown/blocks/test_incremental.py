@@ -81,6 +81,7 @@ def test_incremental_parsing_gives_the_same_blocks_as_full_parsing(
     assert difference(before, edited(before, changes)) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(seed: int) -> None:
     random = Random(seed)

@@ -193,6 +193,7 @@ FOLDED_MARKS = tuple(
 )
 
 
+@pytest.mark.sampled
 @settings(max_examples=cases(500), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.one_of(near_spellings(), st.text(max_size=12)), min_size=1, max_size=4))
 @example(["<\n/vault-memory>"])
@@ -206,6 +207,7 @@ def test_marks_appear_only_where_the_program_put_them(parts: list[str]):
     assert [mark for mark in FOLDED_MARKS if mark in found] == []
 
 
+@pytest.mark.sampled
 @settings(max_examples=cases(300), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(near_spellings(), st.text(max_size=20), near_spellings())
 def test_cutting_a_line_never_joins_others_into_a_mark(before: str, between: str, after: str):

@@ -77,6 +77,7 @@ def test_a_statement_about_somebody_is_not_a_rule(text: str):
 LOOK_ALIKES = {"a": "аａ", "o": "оο", "e": "е", "A": "АΑ", "l": "ｌ", "s": "ѕ", "r": "ｒ", "y": "у"}
 
 
+@pytest.mark.sampled
 @settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_a_rule_in_lookalike_or_invisible_letters_is_recognised(data: st.DataObject):

@@ -2,6 +2,7 @@
 
 import sys
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def test_an_op_matches_an_item_that_it_names_in_any_form(
         assert (matching_items(op, [item]) == [item]) == is_named(op, item)
 
 
+@pytest.mark.sampled
 @settings(max_examples=cases(2_000))
 @given(words)
 def test_a_plain_text_in_lower_case_is_what_a_reader_sees(text: str) -> None:

@@ -78,6 +78,7 @@ def test_a_memory_that_no_turn_supports_is_only_proposed(turn: str, text: str) -
     assert [doubt.text for doubt in extraction.proposals] == [text]
 
 
+@pytest.mark.sampled
 def test_two_hundred_answers_with_random_citations_keep_nothing_unsupported() -> None:
     chance = random.Random(4417)
     statements = [text for _, text in SAID] + NOT_SAID

@@ -65,6 +65,7 @@ CLAUSES = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reason", sorted(PASSING))
 def test_what_is_said_in_passing_is_known(reason: str) -> None:
     cues = policy_cues()

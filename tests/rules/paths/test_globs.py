@@ -42,6 +42,7 @@ def backtracking(glob: str, *, hidden: bool) -> "re.Pattern[str]":
     return re.compile(f"(?s){body}{tail or '(?:/.*)?'}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("matcher", "hidden"), [(globs.matcher, False), (globs.file_matcher, True)]
 )
@@ -81,6 +82,7 @@ def cpu_of(call: Callable[[], object]) -> int:
     return min(times)
 
 
+@pytest.mark.sampled
 @every("matcher", [globs.matcher, globs.file_matcher])
 @every(("glob", "letters"), HOSTILE.values(), ids=HOSTILE)
 def test_a_path_of_twice_the_length_takes_about_twice_the_steps(

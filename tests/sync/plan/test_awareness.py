@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def uploads_of(texts: list[set[bytes]]) -> list[SentText]:
     return uploads[::-1]
 
 
+@pytest.mark.sampled
 @given(histories())
 def test_a_line_counts_as_removed_only_if_its_remover_had_read_it(
     history: tuple[list[set[bytes]], int, set[bytes]],

@@ -114,6 +114,7 @@ def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     assert seeds_until_caught([lambda seed: try_random(seed, broken, failing=0.0)]) is not None
 
 
+@pytest.mark.sampled
 def test_an_engine_that_acts_without_a_second_check_is_caught() -> None:
     assert seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
 

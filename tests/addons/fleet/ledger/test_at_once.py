@@ -119,6 +119,7 @@ def test_a_paused_process_wakes_without_its_leases(
     check(book, diaries(processes))
 
 
+@pytest.mark.sampled
 def test_two_processes_share_one_new_file(tmp_path: Path, project: Path) -> None:
     """Both find no file, and both make one."""
     path = tmp_path / "new" / "ledger.sqlite"

@@ -91,6 +91,7 @@ def plan_of_claim(ledger: Any) -> str:
         return "\n".join(line for (line,) in rows)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("analysed", [False, True])
 def test_a_claim_in_postgresql_reads_a_few_rows_of_the_index(
     postgres_book: PostgresBook, analysed: bool
