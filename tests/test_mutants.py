@@ -63,10 +63,27 @@ def test_the_nearest_tests_of_a_module_are_those_that_use_it(tmp_path: Path):
         path.write_text(text)
 
     module = tmp_path / "vault_memory/lamps/oil.py"
-    candidates = candidate_tests(module, tmp_path)
+    candidates = candidate_tests(module, tmp_path, line=1)
 
     assert candidates[0] == tmp_path / "tests/lamps/test_oil.py"
     assert tmp_path / "tests/test_house.py" not in candidates[:2]
+
+
+def test_a_test_that_names_the_function_of_the_line_is_nearer(tmp_path: Path):
+    files = {
+        "vault_memory/oil.py": "def fill():\n    return 1\n\n\ndef burn():\n    return 2\n",
+        "tests/test_cans.py": "from vault_memory.oil import fill\n",
+        "tests/test_fire.py": "from vault_memory.oil import burn\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    module = tmp_path / "vault_memory/oil.py"
+    nearest = [candidate_tests(module, tmp_path, line)[0].name for line in (2, 6)]
+
+    assert nearest == ["test_cans.py", "test_fire.py"]
 
 
 def test_a_fault_is_tried_with_the_tests_that_run_its_line(tmp_path: Path):

@@ -4,8 +4,8 @@
     python tools/mutants.py vault_memory/index/store.py --tests tests/index
 
 The faults are made in a copy of the project in a temporary folder; the work tree is never changed.
-The nearest test files are those that name the module and what it defines most often,
-among those that run the line with the fault, where any does.
+The nearest test files are those that name the module, the function and what else it defines most
+often, among those that run the line with the fault, where any does.
 A test run that fails, or takes too long, notices the fault. Deep tests are not run.
 """
 
@@ -127,17 +127,23 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield "removed", "pass"
 
 
-def candidate_tests(module: Path, root: Path) -> list[Path]:
-    """Returns the test files that mirror the module, name it, and use what it defines most."""
+def candidate_tests(module: Path, root: Path, line: int) -> list[Path]:
+    """Returns the test files that mirror the module, name it and the function of the line, and use it most."""
     relative = module.relative_to(root).with_suffix("")
     dotted = ".".join(relative.parts).removesuffix(".__init__")
     stem = dotted.rpartition(".")[2]
     spellings = {stem, stem.replace("_", "-")}
     package = relative.parts[1:-1]
-    own_names = {
-        node.name
+    definitions = [
+        node
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    ]
+    own_names = {node.name for node in definitions}
+    functions = {
+        node.name
+        for node in definitions
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
     }
     texts = {
         path: path.read_text(encoding="utf-8")
@@ -154,6 +160,7 @@ def candidate_tests(module: Path, root: Path) -> list[Path]:
         scores[path] += 4 * (re.search(rf"\b{re.escape(dotted)}\b", text) is not None)
         # A name that many tests have, such as `open`, says little.
         scores[path] += sum(min(4, 20 // files_with_name[name]) for name in own_names & words[path])
+        scores[path] += sum(min(8, 60 // files_with_name[name]) for name in functions & words[path])
         scores[path] += 3 * any(spelling in text for spelling in spellings)
         scores[path] += 8 * (stem in path.stem)
         scores[path] += 4 * (folders == package)
@@ -189,7 +196,7 @@ class LinesRun:
 
 def nearest_tests(mutant: Mutant, lines_run: LinesRun) -> list[Path]:
     """Returns the first two test files that run the line of the fault, else the first two."""
-    candidates = candidate_tests(mutant.path, lines_run.root)
+    candidates = candidate_tests(mutant.path, lines_run.root, mutant.node.lineno)
     end = mutant.node.end_lineno or mutant.node.lineno
     lines = range(mutant.node.lineno, end + 1)
     reaching = []

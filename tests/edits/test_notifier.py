@@ -149,6 +149,24 @@ def test_a_failing_command_is_logged_once_and_the_edits_are_kept(
     assert "s3cret" not in said
 
 
+def test_a_failure_after_a_success_is_logged_again(
+    desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    broken = tmp_path / "broken"
+    announcer = announcing(
+        desk, command=("/bin/sh", "-c", 'cat; test ! -e "$1"', "sh", str(broken))
+    )
+
+    with caplog.at_level(logging.WARNING):
+        for number in range(4):
+            broken.touch() if number % 2 else broken.unlink(missing_ok=True)
+            desk.append(f"tea {number}", source="tool")
+            announcer.close()
+
+    said = [record for record in caplog.records if "cannot send" in record.getMessage()]
+    assert len(said) == 2
+
+
 def test_a_command_that_takes_too_long_is_killed_with_its_children(desk: Desk, tmp_path: Path):
     alive = tmp_path / "alive"
     child = f"import time; time.sleep(1.0); open({str(alive)!r}, 'w')"
