@@ -1,19 +1,23 @@
 """Orders candidates: by the sum of `rules.search.scoring`, or by one of the plainer modes."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from vault_memory.index.exclusion import among_turns
+from vault_memory.index.properties import link_queries
 from vault_memory.index.query_cache import has_links
 from vault_memory.rules.search import query_features, scoring
 from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
-from vault_memory.search.notes import linked_notes
+from vault_memory.search.notes import note_lookup
 
 RESCORED = 60
 """Of so many of the best chunks the text is read for cues"""
 LINKING = 5
 """The links of so many of the best chunks raise other candidates"""
 DIGITS = 9
+DAYS = frozenset({"dated", "transcript"})
+"""Kinds of notes of a day, where a link belongs to its own lines alone"""
 RANKED_ARMS = ("text", "vector", "entity")
 COMPLETE = ("cosine", "semantic", *RANKED_ARMS)
 """Terms of modes whose terms are the complete sum"""
@@ -22,6 +26,17 @@ _NO_TERMS: scoring.TextTerms = (0.0, 0.0, 0.0)
 
 Ranked = tuple[float, int, dict[str, float]]
 """A candidate: its negative score, so that tuples sort best first; its place; terms so far"""
+
+
+class _Link(NamedTuple):
+    """A link of one of the best chunks."""
+
+    source: int
+    """the note with the link"""
+    kind: str
+    """the kind of this note"""
+    value: str
+    """the link as it is written"""
 
 
 def ranked(request: CandidateRequest, candidates: Candidates, mode: str) -> list[Ranked]:
@@ -148,7 +163,19 @@ def _linked_notes(
     for _, place, _ in ordered[:LINKING]:
         note = place // scoring.ORDINALS
         texts[note] = texts.get(note, "") + candidates.rows[place][4]
-    return linked_notes.linked_notes(request.store, request.scope_ids, texts)
+    paths: dict[_Link, dict[str, int]] = {}
+    for source, kind, value, linked, path in link_queries.link_targets(
+        request.store, request.scope_ids, texts
+    ):
+        if kind not in DAYS or value in texts[source]:
+            paths.setdefault(_Link(source, kind, value), {})[path] = linked
+    targets: set[int] = set()
+    for link, notes in paths.items():
+        nearest = note_lookup.within(link.value, notes)
+        target = min(nearest, key=note_lookup.depth_and_path, default=None)
+        if target is not None and notes[target] != link.source:
+            targets.add(notes[target])
+    return frozenset(targets)
 
 
 def _bases(request: CandidateRequest, candidates: Candidates) -> Iterator[tuple[float, int]]:

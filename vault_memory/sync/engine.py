@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from vault_memory.markdown.note_items import RENAMED_SHARE, line_counts, share_kept
 from vault_memory.remote.contract import Remote
+from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.actions import (
     Download,
     ForgetBase,
@@ -27,7 +29,6 @@ from vault_memory.sync.apply.interrupted_uploads import repair
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.refused_uploads import Refusals
 from vault_memory.sync.apply.session import Disk, SyncSession, Writing
-from vault_memory.sync.observe.edited_renames import find_edited_renames
 from vault_memory.sync.observe.etag_audit import recheck_racy, sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
 from vault_memory.sync.observe.other_clients import refuse_other_clients
@@ -309,9 +310,7 @@ class SyncEngine:
             restored_before=reverted.before,
             must_exist=frozenset(path for path in base if must_exist(path)),
             fights=safety_limits.fights(self.state.rewrites(scan.at), scan.at),
-            alike=find_edited_renames(
-                base, scan.local.nodes, self._local_scanner, self._vault.writing
-            ),
+            alike=_edited_renames(base, scan.local.nodes, self._local_scanner, self._vault.writing),
             remote_names=Names(
                 folds_unicode=self._remote.traits.normalises_names, refuses=self._remote.refuses
             ),
@@ -410,3 +409,56 @@ def _is_edit(node: Node, was: BaseNode | None) -> bool:
         is_same = isinstance(was, BaseFile) and was.hash == node.hash
         return node.hash is not None and not is_same
     return isinstance(node, Unknown) and node.reason == BEING_SAVED
+
+
+def _edited_renames(
+    base: Base, nodes: Mapping[str, Node], scanner: LocalScanner, writing: Writing
+) -> frozenset[tuple[str, str]]:
+    """Pairs of paths of notes that were renamed and edited at once.
+
+    The old text is missing, and the new one has half of its lines or more.
+    """
+    missing = {
+        path: was.hash
+        for path, was in base.items()
+        if isinstance(was, BaseFile) and path not in nodes
+    }
+    new = _new_notes(base, nodes)
+    if not missing or not new:
+        return frozenset()
+    new_texts = _texts_of(new, scanner)
+    matches: set[tuple[str, str]] = set()
+    with writing() as writer:
+        for path, revision in missing.items():
+            old_text = writer.snapshots.bytes_of(revision)
+            if old_text:
+                similar = _similar(old_text, new_texts)
+                matches |= {(path, new_path) for new_path in similar}
+    return frozenset(matches)
+
+
+def _new_notes(base: Base, nodes: Mapping[str, Node]) -> list[str]:
+    return [
+        path
+        for path, node in nodes.items()
+        if isinstance(node, File) and path not in base and path.endswith(MARKDOWN)
+    ]
+
+
+def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
+    """The paths of the texts that have enough lines of an old one."""
+    old_lines = line_counts(old_text)
+    return [
+        path
+        for path, text in new_texts.items()
+        if share_kept(old_lines, line_counts(text)) >= RENAMED_SHARE
+    ]
+
+
+def _texts_of(paths: list[str], scanner: LocalScanner) -> dict[str, bytes]:
+    texts = {}
+    for path in paths:
+        note = scanner.read(path)
+        if note and not isinstance(note, Unknown):
+            texts[path] = note.raw
+    return texts

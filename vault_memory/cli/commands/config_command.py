@@ -9,7 +9,7 @@ import click
 
 from vault_memory import config as configuration
 from vault_memory import places
-from vault_memory.admin import config_edit
+from vault_memory.admin import config_change
 from vault_memory.cli.commands import edit_note
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
@@ -51,7 +51,7 @@ def config(context: Context, action: str, key: str | None, value: str | None) ->
     file = open_vault.config_file_of(context.vault, context.config, os.environ)
     match action:
         case "set":
-            config_edit.set_key(file, key or "", value or "")
+            config_change.set_key(file, key or "", value or "")
         case "edit":
             _edit(context, file)
         case _:

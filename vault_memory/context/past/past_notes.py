@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import NamedTuple
 
 from vault_memory.edits.calls import EditCalls
 from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import VaultError
-from vault_memory.rules.context.rewinding import rewound, time_of
+from vault_memory.rules.edits.audit_record import Record, moment_of, revision
+from vault_memory.rules.edits.unified_diff import taken_back
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.snapshots import KEPT_FOR, Version
@@ -147,7 +149,7 @@ class PastNotes:
             raw = self._read(path)
         if raw is None:
             return PastNote(None, UNKNOWN)
-        earlier = rewound(raw, self._editor.trail.of(path), self._moment)
+        earlier = _rewound(raw, self._editor.trail.of(path), self._moment)
         if earlier.raw is None:
             return NO_NOTE if earlier.is_known else PastNote(None, UNKNOWN)
         return PastNote(earlier.raw, "" if earlier.is_known else PERHAPS_EDITED)
@@ -170,5 +172,61 @@ class PastNotes:
             # A crash may leave a torn line; nothing says when it was written.
             return False
         # Fault: a line without a time may be younger than the moment.
-        at = time_of(ts) if isinstance(ts, str) else None
+        at = _time_of(ts) if isinstance(ts, str) else None
         return at is not None and at <= self._moment
+
+
+class _Rewound(NamedTuple):
+    """What a note said at an earlier moment, as far as the records of its edits know."""
+
+    raw: bytes | None
+    """None: there was no note, or the records do not reach back"""
+    is_known: bool
+    """whether the records leave nothing open"""
+
+
+_OPEN = _Rewound(None, is_known=False)
+_NO_TEXT = _Rewound(None, is_known=True)
+
+
+def _time_of(text: str) -> datetime | None:
+    """Returns the time of a record; None for an unreadable one."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _rewound(raw: bytes, records: Sequence[Record], moment: datetime) -> _Rewound:
+    """Returns what a note said at `moment`, from a later version and the records of its edits.
+
+    `records` are those of the note, oldest first. Between two records a person may have written,
+    too: then the text of that time is unknown.
+    """
+    # Fault: a folded record stands for others, and no longer says what they changed.
+    folded = filter(attrgetter("folded"), records)
+    if any(moment_of(record.ts) > moment for record in folded):
+        return _OPEN
+    current = revision(raw)
+    later = False
+    for record in reversed(records):
+        if record.before == record.after:
+            continue
+        at = _time_of(record.ts)
+        if at is not None and at <= moment:
+            return _Rewound(raw, is_known=record.after == current)
+        if record.after != current:
+            # The version is older than this edit, or a person wrote after it.
+            if later:
+                return _OPEN
+            continue
+        later = True
+        if not record.before:
+            return _NO_TEXT
+        earlier = taken_back(raw, record.diff)
+        # A redacted record no longer has the diff of its edit.
+        if earlier is None or revision(earlier) != record.before:
+            return _OPEN
+        raw, current = earlier, record.before
+    return _Rewound(raw, is_known=False) if later else _OPEN

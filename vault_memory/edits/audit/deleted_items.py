@@ -1,7 +1,7 @@
 """Finds what people deleted from the notes of a scope: the bot writes it again in no note and no words."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -9,17 +9,25 @@ from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.record_cache import note_of
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.markdown.items import parse_text
 from vault_memory.markdown.note_items import items_of
 from vault_memory.models.llm import phrase_tables
+from vault_memory.rules.claims.carried_words import are_opposites
+from vault_memory.rules.claims.word_tables import is_negated
 from vault_memory.rules.edits.ownership import Key, replay
-from vault_memory.rules.facts.fact import folded
-from vault_memory.rules.learning.deleted_statements import DeletedStatements
+from vault_memory.rules.facts.fact import Fact, folded, read_fact
+from vault_memory.rules.learning.attribute_values import says_no_more
+from vault_memory.rules.learning.candidate import FoundFact
 from vault_memory.rules.learning.episodes import sentences_of
+from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.rules.search.tokens import words
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder
 
 FACTS, EPISODE = "facts", "episode"
+_SPEAKER = frozenset("user person speaker benutzer nutzer usuario utilisateur".split())
+"""Words by which models refer to the person"""
 
 
 class DeletedItem(NamedTuple):
@@ -82,11 +90,55 @@ class _Present:
         return any(sentence in text for text in self._texts)
 
 
+class _DeletedStatements:
+    """Sentences and facts that people deleted.
+
+    A sentence and a fact may say the same: "Alice lives in Bergen" and "lives_in: Bergen" below Alice.
+    """
+
+    def __init__(self, sentences: Iterable[str], facts: Iterable[Key]) -> None:
+        """`facts` are subjects with statements such as ``lives_in: bergen``."""
+        self._sentences = tuple(sentences)
+        self._index = TwinIndex(self._sentences)
+        read = (read_fact(text, subject) for subject, text in facts)
+        self._facts = tuple(fact for fact in read if fact is not None)
+
+    def has_sentence(self, line: str) -> bool:
+        """Returns whether a line says again what a person deleted."""
+        twin = self._index.find(line)
+        if twin is not None and twin.is_duplicate:
+            return True
+        statement = parse_text(line).text
+        return any(self._says_fact(statement, fact) for fact in self._facts)
+
+    def has_fact(self, subject: str, line: str) -> bool:
+        """Returns whether a line of a page of facts says again what a person deleted."""
+        fact = read_fact(line, subject)
+        if fact is None:
+            return self.has_sentence(line)
+        if any(_key_of(fact) == _key_of(deleted) for deleted in self._facts):
+            return True
+        return any(self._says_fact(sentence, fact) for sentence in self._sentences)
+
+    def _says_fact(self, sentence: str, fact: Fact) -> bool:
+        statement = f"{fact.predicate} {fact.object}".replace("_", " ")
+        # Fault: "hates tea" would be refused after "likes: tea" was deleted.
+        if is_negated(sentence) != is_negated(statement):
+            return False
+        if are_opposites(sentence, statement):
+            return False
+        if not set(words(fact.object)) <= set(words(sentence)):
+            return False
+        of_phrases = phrase_tables.predicate_words(fact.predicate)
+        attribute = FoundFact(fact.subject, fact.predicate, fact.object)
+        return says_no_more(sentence, [attribute], of_phrases, _SPEAKER)
+
+
 class _Recorded(NamedTuple):
     """The items of a note that its audit has, deleted or not."""
 
     items: tuple[DeletedItem, ...]
-    statements: DeletedStatements
+    statements: _DeletedStatements
 
 
 class DeletedItems:
@@ -119,7 +171,7 @@ class DeletedItems:
         def present() -> _Present:
             return self._present_in(scope)
 
-        def says(statements: DeletedStatements, heading: str, line: str) -> bool:
+        def says(statements: _DeletedStatements, heading: str, line: str) -> bool:
             if is_page:
                 return statements.has_fact(heading, line)
             return statements.has_sentence(line)
@@ -188,9 +240,12 @@ def _is_missing(item: DeletedItem, present: _Present) -> bool:
     return item.statement == item.text or not present.says(item.statement)
 
 
-def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:
-    return DeletedStatements(
+def _statements(items: Sequence[DeletedItem]) -> _DeletedStatements:
+    return _DeletedStatements(
         [item.statement for item in items if not item.is_fact],
         [(item.heading, item.statement) for item in items if item.is_fact],
-        phrase_tables.predicate_words,
     )
+
+
+def _key_of(fact: Fact) -> tuple[str, str, str]:
+    return folded(fact.subject), folded(fact.predicate), folded(fact.object)

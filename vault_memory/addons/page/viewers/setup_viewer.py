@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory import config as configuration
 from vault_memory.addons.page.forms import OPEN_AGAIN
 from vault_memory.addons.page.shared_answers import SetupOffer
-from vault_memory.admin import config_edit, layout_setup
+from vault_memory.admin import config_change, layout_setup
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import LayoutSettings
 from vault_memory.errors import ConfigError, UsageError
@@ -97,7 +97,7 @@ class SetupViewer:
         """Switch search by meaning on or off, as `config set` does. Raises ConfigError."""
         if state not in MEANING:
             raise UsageError("the switch is `on` or `off`", hint=OPEN_AGAIN)
-        config_edit.set_key(self._file(), "embedding.kind", MEANING[state])
+        config_change.set_key(self._file(), "embedding.kind", MEANING[state])
 
     def _file(self) -> "Path":
         file = self._memory.vault.config_file
