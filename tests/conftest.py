@@ -115,19 +115,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if unchanged := config.stash[UNCHANGED]:
-        items[:] = [
-            item
-            for item in items
-            if item.get_closest_marker("smoke") or not unchanged.covers(item.path, PROJECT)
-        ]
-    if config.option.sampled == "part":
-        seed = config.option.seeds_from
-        items[:] = [
-            item
-            for item in items
-            if not item.get_closest_marker("sampled") or in_sample(item.nodeid, seed)
-        ]
+    unchanged = config.stash[UNCHANGED]
+    seed = config.option.seeds_from
+
+    def is_tried(item: pytest.Item) -> bool:
+        if unchanged and unchanged.covers(item.path, PROJECT):
+            return item.get_closest_marker("smoke") is not None
+        is_part = config.option.sampled == "part" and item.get_closest_marker("sampled")
+        return not is_part or in_sample(item.nodeid, seed)
+
+    items[:] = [item for item in items if is_tried(item)]
 
 
 @pytest.hookimpl(hookwrapper=True)

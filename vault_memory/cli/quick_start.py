@@ -26,8 +26,7 @@ from vault_memory.command_line import (
     parse,
 )
 from vault_memory.mcp import stdio
-from vault_memory.rules.paths import near_names
-from vault_memory.rules.paths import scopes as paths_caller
+from vault_memory.rules.paths import near_names, scopes
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
@@ -361,7 +360,7 @@ def serve_mcp(words: Sequence[str]) -> int | None:
         return vault_memory.VaultMemory.open(vault, _config_of(arguments) or None)
 
     def caller() -> "Caller":
-        return paths_caller.Caller(
+        return scopes.Caller(
             arguments.last("user"),
             arguments.last("channel"),
             arguments.all("group"),

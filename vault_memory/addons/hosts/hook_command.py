@@ -32,7 +32,7 @@ from vault_memory.command_line import (
 from vault_memory.conversations import sessions
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.learning import checkpoint
-from vault_memory.rules.paths import scopes as paths_caller
+from vault_memory.rules.paths import scopes
 from vault_memory.vault import locate, marker, state_dir
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _HookCall:
 
     def caller(self) -> "Caller":
         options = self.options
-        return paths_caller.Caller(
+        return scopes.Caller(
             options.last("user"),
             options.last("channel"),
             options.all("group"),

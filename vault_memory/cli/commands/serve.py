@@ -27,7 +27,6 @@ from vault_memory.http import application, auth, listen, prometheus
 from vault_memory.http import tokens as http_tokens
 from vault_memory.mcp import stdio, streamable_http
 from vault_memory.rules.paths import scopes
-from vault_memory.rules.paths import scopes as paths_caller
 from vault_memory.vault import marker
 
 if TYPE_CHECKING:
@@ -268,7 +267,7 @@ def mcp(
                 f"{name!r} is not a name: it is not valid UTF-8",
                 hint="write it as its folder is named",
             )
-    caller = paths_caller.Caller(user, channel, groups, private)
+    caller = scopes.Caller(user, channel, groups, private)
     # Opened before the first call, so that the client's log shows errors at once.
     memory = context.open()
     if sys.stdin.isatty():
