@@ -11,8 +11,7 @@ from tests.remote.ram_remote import RamRemote, RamServer
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Remote
 from vault_memory.sync.engine import LocalVault, SyncEngine
-from vault_memory.sync.pass_options import PassOptions
-from vault_memory.sync.pass_report import PassReport
+from vault_memory.sync.pass_report import PassOptions, PassReport
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer

@@ -12,7 +12,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.service import backoff
-from vault_memory.sync import connection, pass_options
+from vault_memory.sync import connection, pass_report
 from vault_memory.sync.report import Remark
 from vault_memory.sync.status import SyncStatus, as_status, read_status, update_status
 
@@ -216,7 +216,7 @@ class SyncTurns:
                 raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
-            options = pass_options.PassOptions(
+            options = pass_report.PassOptions(
                 ask=lists_server,
                 resting=path_backoff.paused(time.monotonic()),
                 progress=report_progress,

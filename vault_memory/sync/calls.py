@@ -12,15 +12,14 @@ from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.sync import connection as sync_connection
-from vault_memory.sync import pass_options, state_db, status
+from vault_memory.sync import pass_report, state_db, status
 from vault_memory.sync import report as sync_report
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.sync.connection import OpenRemote, SyncConnection
-    from vault_memory.sync.pass_options import PassOptions
-    from vault_memory.sync.pass_report import PassReport
+    from vault_memory.sync.pass_report import PassOptions, PassReport
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
 
@@ -76,7 +75,7 @@ class SyncCalls:
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
         self.vault.check_open()
-        options = pass_options.PassOptions(progress=_shown_by(progress), **choices)
+        options = pass_report.PassOptions(progress=_shown_by(progress), **choices)
         with sync_connection.alone(self.vault.state.path, patience=QUEUE_SECONDS):
             try:
                 report = self._run_passes(aware(now), options, sleep, once=once)

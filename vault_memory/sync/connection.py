@@ -26,8 +26,7 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, LocalVault, SyncEngine
 from vault_memory.sync.observe.other_clients import refuse_other_clients
-from vault_memory.sync.pass_options import PassOptions
-from vault_memory.sync.pass_report import PassReport
+from vault_memory.sync.pass_report import PassOptions, PassReport
 from vault_memory.sync.plan.safety_limits import OLDER, OLDER_HERE
 from vault_memory.sync.report import Remark
 from vault_memory.sync.settings import Mode, Settings

@@ -24,10 +24,8 @@ from vault_memory.sync.actions import (
     Upload,
     changes,
 )
-from vault_memory.sync.apply.executor import Executor
+from vault_memory.sync.apply.executor import Executor, Refusals
 from vault_memory.sync.apply.interrupted_uploads import repair
-from vault_memory.sync.apply.progress import PassResult
-from vault_memory.sync.apply.refused_uploads import Refusals
 from vault_memory.sync.apply.session import Disk, SyncSession, Writing
 from vault_memory.sync.observe.etag_audit import recheck_racy, sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
@@ -35,8 +33,7 @@ from vault_memory.sync.observe.other_clients import refuse_other_clients
 from vault_memory.sync.observe.remote_scan import ROOT_TAG, RemoteScan, RemoteScanner, nodes_of
 from vault_memory.sync.observe.server_backup import FACT_HERE, BackupDetector, RevertedNotes
 from vault_memory.sync.observe.server_identity import ServerIdentityCheck
-from vault_memory.sync.pass_options import PassOptions
-from vault_memory.sync.pass_report import PassReport, report_of, verb_of
+from vault_memory.sync.pass_report import PassOptions, PassReport, PassResult, report_of, verb_of
 from vault_memory.sync.plan import planner, safety_limits
 from vault_memory.sync.plan.planner import SyncPlan
 from vault_memory.sync.plan.sync_exclusions import excluded

@@ -1,14 +1,66 @@
-"""The report of one pass of sync."""
+"""What is asked of one pass of sync, what it has done so far, and its report."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from vault_memory.sync.actions import Action
-from vault_memory.sync.apply.progress import COMPARED_AGAIN, PassResult
 from vault_memory.sync.observe.local_scan import LocalScan
 from vault_memory.sync.plan.planner import SyncPlan
 
+COMPARED_AGAIN = "the next pass compares it again"
+Progress = Callable[[int, int], None]
+"""Called with the number of completed actions, and the number of all"""
 PathReason = tuple[str, str]
 """A path, and what is reported about it"""
+
+
+def no_progress(completed: int, total: int) -> None:
+    """Ignores the progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassOptions:
+    """Options of one pass: a person's approvals, and what the daemon knows about the paths."""
+
+    dry_run: bool = False
+    """only report what the pass would do"""
+    approve_deletes: bool = False
+    """a person approved the deletions that a safety limit stopped"""
+    approve_restore: bool = False
+    """a person accepts the earlier texts of one side (B9)"""
+    refuse_restore: bool = False
+    """a person rejects the earlier texts of one side: it gets the newer ones again (B9)"""
+    ask: bool = True
+    """False: plan against the last listing of the server, so that one edit is uploaded at once"""
+    resting: Mapping[str, str] = field(default_factory=dict)
+    """paths that are left alone in this pass, and why"""
+    progress: Progress = no_progress
+    """is called with the number of finished and of all actions; may raise, to end the pass early"""
+
+
+@dataclass(slots=True)
+class PassResult:
+    """What was done in a pass."""
+
+    uploaded: list[str] = field(default_factory=list)
+    downloaded: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
+    deleted_local: list[str] = field(default_factory=list)
+    deleted_remote: list[str] = field(default_factory=list)
+    renamed_local: list[str] = field(default_factory=list)
+    """files by their old paths, also those in a renamed folder"""
+    renamed_remote: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    """copies of texts that could not be merged"""
+    failed: dict[str, str] = field(default_factory=dict)
+    """paths with a failed action, and why"""
+    refused: dict[str, str] = field(default_factory=dict)
+    """new paths that the server will never accept as they are, and why"""
+    outdated: set[str] = field(default_factory=set)
+    """paths that the next pass compares again"""
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    """for a person to review: path and text"""
+    acted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,7 @@ from vault_memory.remote.contract import (
 from vault_memory.remote.remote_errors import NotUnderstood, RemoteBusy, RemoteUnreachable
 from vault_memory.sync import connection as sync_connection
 from vault_memory.sync.observe.remote_scan import ROOT_TAG
-from vault_memory.sync.pass_options import PassOptions
-from vault_memory.sync.pass_report import PassReport
+from vault_memory.sync.pass_report import PassOptions, PassReport
 from vault_memory.sync.state_db import open_state
 from vault_memory.vault.audit_folders import AUDIT_NAME
 

@@ -5,7 +5,7 @@ local file. The versions of all transferred texts are recorded, as bases of late
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -47,33 +47,61 @@ from vault_memory.sync.actions import (
 from vault_memory.sync.apply.folder_deletes import FolderDeletes, FolderDeletion
 from vault_memory.sync.apply.interrupted_uploads import may_have_arrived
 from vault_memory.sync.apply.overwrite_check import UNTOLD, OverwriteCheck
-from vault_memory.sync.apply.progress import PassResult
-from vault_memory.sync.apply.refused_uploads import Refusals, is_new_there
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.apply.transfers import FileTransfers
 from vault_memory.sync.apply.upload_batches import TOGETHER, UploadBatches
+from vault_memory.sync.pass_report import PassResult, Progress, no_progress
 from vault_memory.sync.plan.name_clashes import moving
-from vault_memory.sync.state_db import YOUNG, OpenUpload
-from vault_memory.sync.trees import Base, BaseDir, BaseFile, within
+from vault_memory.sync.state_db import YOUNG, OpenUpload, SyncState
+from vault_memory.sync.trees import Base, BaseDir, BaseFile, File, Node, within
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 
 logger = logging.getLogger(__name__)
 
+LEFT_ALONE_SECONDS = 24 * 3600.0
+"""How long a refused name is left alone"""
+_REFUSED = "refused "
+"""Key prefix of the sync state: what the server refused; the path follows"""
 FEW_TRASHED = 8
 """So many notes of one pass are moved to the trash only after the server was asked for each again"""
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]
-"""Called with the number of completed actions, and the number of all"""
 
 
 class LocalFolderNotEmpty(Exception):
     """A folder stays, since it contains files that are not synced."""
 
 
-def no_progress(completed: int, total: int) -> None:
-    """Ignores the progress."""
+class Refusals:
+    """New files and folders that the server refused for good, until they change or a day has passed.
+
+    Without this, one name that a server never accepts would fail each pass, and cost a request each time.
+    """
+
+    def __init__(self, state: SyncState) -> None:
+        self._state = state
+
+    def note(self, action: Action, reason: str, now: datetime) -> None:
+        """Record that the server refused this."""
+        revision = action.hash if isinstance(action, Upload) else ""
+        with self._state.transaction():
+            self._state.set_meta(
+                _REFUSED + action.path, {"hash": revision, "reason": reason, "at": now.timestamp()}
+            )
+
+    def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
+        """Paths that the server would refuse again, and why. Forgets the paths that have changed since."""
+        lasting = {}
+        for name, fact in self._state.metas_with_prefix(_REFUSED).items():
+            path = name.removeprefix(_REFUSED)
+            is_same = _hash_of(nodes.get(path)) == fact["hash"]
+            if is_same and 0 <= now - fact["at"] < LEFT_ALONE_SECONDS:
+                lasting[path] = str(fact["reason"])
+            else:
+                with self._state.transaction():
+                    self._state.delete_meta(name)
+        return lasting
 
 
 class Executor:
@@ -216,7 +244,7 @@ class Executor:
     def _record_refusal(
         self, action: Action, error: Refused, result: PassResult, now: datetime
     ) -> None:
-        if error.lasting and is_new_there(action):
+        if error.lasting and _is_new_there(action):
             self._refusals.note(action, error.reason, now)
             result.refused[action.path] = error.reason
         else:
@@ -368,3 +396,15 @@ def _files_at(top: str, base: Base) -> list[str]:
 
 def _reason(error: VaultError | OSError) -> str:
     return error.message if isinstance(error, VaultMemoryError) else str(error)
+
+
+def _is_new_there(action: Action) -> bool:
+    """Whether the action creates a file or folder on the server."""
+    return isinstance(action, MakeRemoteDir) or (isinstance(action, Upload) and action.tag is None)
+
+
+def _hash_of(node: Node | None) -> str | None:
+    """The hash of a file, "" for a folder; None for a missing path."""
+    if node is None:
+        return None
+    return node.hash if isinstance(node, File) else ""

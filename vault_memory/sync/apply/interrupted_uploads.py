@@ -19,9 +19,9 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
-from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import SECOND_LOOK, ActionOutdated, SyncSession, as_stored
 from vault_memory.sync.apply.unread_uploads import SentUpload, stored_upload
+from vault_memory.sync.pass_report import PassResult
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note

@@ -21,13 +21,19 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.known_versions import KnownList, KnownVersions, sizes_of
-from vault_memory.sync.apply.own_writes import FinishedWrite, Overwrite, before_ours, short_size
-from vault_memory.sync.apply.progress import COMPARED_AGAIN, PassResult
+from vault_memory.sync.apply.own_writes import (
+    FinishedWrite,
+    KnownList,
+    KnownVersions,
+    Overwrite,
+    before_ours,
+    short_size,
+    sizes_of,
+)
 from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, ActionOutdated, SyncSession
 from vault_memory.sync.apply.unread_uploads import stored_upload
-from vault_memory.sync.apply.unseen_merge import UnseenMerge
-from vault_memory.sync.apply.unseen_texts import OVERWROTE, UnseenTexts
+from vault_memory.sync.apply.unseen_texts import OVERWROTE, UnseenMerge, UnseenTexts
+from vault_memory.sync.pass_report import COMPARED_AGAIN, PassResult
 from vault_memory.sync.plan.awareness import is_superseded
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of

@@ -15,6 +15,7 @@ from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.unread_uploads import UnreadUploads
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
+from vault_memory.sync.plan.line_forms import LineForms, SeenText, forms_in
 from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode
 from vault_memory.vault.fs import RealFiles, move_between
@@ -32,6 +33,10 @@ VERSIONS = 60
 """How many earlier versions another client may have started from"""
 HOLD_SECONDS = 120.0
 """How long a text that looks cut off waits for the device that sends it"""
+RECENT_SECONDS = 900.0
+"""An earlier form of a line comes back within minutes; after that, a person wrote it again"""
+MOST_COMPARED = 20
+"""Texts of a note in which forms of a line are looked for"""
 SHORT = "the server keeps only the first {kept} of {whole} bytes of it"
 HALF = "half"
 SECOND_LOOK = 3.0
@@ -297,6 +302,19 @@ class SyncSession:
                 # client may start from one of them.
                 versions += writer.snapshots.before(path, was.hash)
         return versions[: VERSIONS + 1]
+
+    def recent_forms(self, path: str, now: datetime) -> LineForms:
+        """Which lines of a note became other ones within the last minutes."""
+        since = now.timestamp() - RECENT_SECONDS
+        texts: list[SeenText] = []
+        for version in reversed(self.versions_here(path)[:MOST_COMPARED]):
+            raw = self.sent_bytes(version.revision) if version.at >= since else None
+            if raw is not None:
+                texts.append(SeenText(raw, is_of_device=version.by != "sync"))
+        note = self.local.read(path)
+        if isinstance(note, Note):
+            texts.append(SeenText(note.raw, is_of_device=True))
+        return forms_in(texts)
 
     def was_here(self, path: str, revision: str) -> bool:
         """Whether a revision is one of these versions."""

@@ -7,10 +7,8 @@ from datetime import datetime
 from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
-from vault_memory.sync.apply.line_history import recent_forms
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck, upload_again
 from vault_memory.sync.apply.own_writes import FinishedWrite
-from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
     RECORDS,
     SHORT,
@@ -21,6 +19,7 @@ from vault_memory.sync.apply.session import (
     as_stored,
 )
 from vault_memory.sync.apply.unread_uploads import UNNOTICED_SECONDS, SentUpload, stored_upload
+from vault_memory.sync.pass_report import PassResult
 from vault_memory.sync.plan.awareness import (
     SentText,
     common_text,
@@ -91,7 +90,7 @@ class FileTransfers:
         ours = self._session.sent_bytes(was.hash)
         if unread is None or ours is None:
             return None
-        forms = recent_forms(self._session, action.path, now)
+        forms = self._session.recent_forms(action.path, now)
         return _merged_beside(action.path, unread, ours, fetched.raw, forms, now)
 
     def _unread(self, path: str, fetched: Fetched, sent: Sequence[SentText]) -> SentText | None:
@@ -265,7 +264,7 @@ class FileTransfers:
         # Fault: a new note has the name of one that was renamed. It is no edit of that one.
         forms = LineForms()
         if isinstance(was, BaseFile) and was.hash == action.base:
-            forms = recent_forms(self._session, action.path, now)
+            forms = self._session.recent_forms(action.path, now)
             sent = self._doubted(action.path, was, fetched, now)
             unread = self._unread(action.path, fetched, sent)
             if unread is not None:

@@ -1,4 +1,7 @@
-"""Reads the texts that a write of this device replaced unseen, from the versions on the server."""
+"""Rescues the texts that a write of this device replaced unseen.
+
+They are read from the versions on the server, and merged into the vault; the next pass uploads them.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -7,16 +10,22 @@ from operator import itemgetter
 
 from vault_memory.remote.contract import FileVersion
 from vault_memory.remote.remote_errors import Refused, RemoteMissing
-from vault_memory.sync.apply.known_versions import KnownList, KnownVersions
 from vault_memory.sync.apply.own_writes import (
     NOTHING,
+    KnownList,
+    KnownVersions,
     Overwrite,
     candidates,
     earliest,
     is_later,
     is_ours,
 )
-from vault_memory.sync.apply.session import RECORDS, TEXT, SyncSession
+from vault_memory.sync.apply.session import RECORDS, TEXT, ActionOutdated, SyncSession
+from vault_memory.sync.pass_report import PassResult
+from vault_memory.sync.plan.awareness import SentText, common_text, join_records
+from vault_memory.sync.plan.name_clashes import beside
+from vault_memory.sync.plan.safety_limits import stamp
+from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 
 OVERWROTE = "overwrote "
@@ -25,6 +34,13 @@ DEEPEST = 12
 """Versions on the server that are read"""
 OLDER = 60
 """Versions here that another program may have read"""
+_SAME_MOMENT = "another program stored it at the same moment as this device"
+JOINED = f"{_SAME_MOMENT}; the note has both texts now"
+ASIDE = f"{_SAME_MOMENT}; its text is in `{{copy}}`"
+LEFT = (
+    "this device overwrote a text that another program had just stored; "
+    "the server's versions have it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +155,84 @@ class UnseenTexts:
             return True
         texts = map(self._session.sent_bytes, seen[:OLDER])
         return any(text is not None and text.startswith(raw) for text in texts)
+
+
+class UnseenMerge:
+    """For one vault and one remote."""
+
+    def __init__(self, session: SyncSession) -> None:
+        self._session = session
+
+    def take_over(
+        self, overwrite: Overwrite, unseen: Sequence[bytes], result: PassResult, now: datetime
+    ) -> None:
+        """Merge unseen texts into the note, or write a copy of each. Raises ActionOutdated."""
+        path = overwrite.path
+        if not self._session.writes_here:
+            result.notes.append((path, LEFT))
+            return
+        merged: bytes | None = None
+        note: Note | None = None
+        if path.endswith((*TEXT, *RECORDS)):
+            local = self._session.local.read(path)
+            if isinstance(local, Note):
+                note = local
+                merged = self._merged(overwrite, note.raw, unseen, now)
+        if note is None or merged is None:
+            self._write_copies(path, unseen, result, now)
+            return
+        if merged != note.raw:
+            outcome = self._session.write_local(path, merged, note.revision, now)
+            if outcome == "copied":
+                raise ActionOutdated
+        for text in unseen:
+            self._session.record_version(path, text, now, by="sync")
+        self._session.record_version(path, merged, now, by="sync")
+        result.merged.append(path)
+        result.acted += 1
+        result.notes.append((path, JOINED))
+
+    def _merged(
+        self, overwrite: Overwrite, local: bytes, unseen: Sequence[bytes], now: datetime
+    ) -> bytes | None:
+        """The local text with all unseen ones; None when they cannot be merged."""
+        merged: bytes | None = local
+        for text in unseen:
+            if merged is None:
+                return None
+            merged = self._merged_with(overwrite, merged, text, now)
+        return merged
+
+    def _merged_with(
+        self, overwrite: Overwrite, local: bytes, theirs: bytes, now: datetime
+    ) -> bytes | None:
+        """Two texts merged; None when they cannot be."""
+        if overwrite.path.endswith(RECORDS):
+            return join_records([local, theirs])
+        date = f"{now:%Y-%m-%d}"
+        base: bytes | None = None
+        if overwrite.base != NOTHING.hash:
+            base = self._session.sent_bytes(overwrite.base)
+        if base is not None:
+            # Fault: some clients send no precondition, and base their text on an older version than
+            # the one that we replaced. The lines that it lacks came later, and were not removed.
+            base = common_text(SentText(base, base), theirs, date)
+        forms = self._session.recent_forms(overwrite.path, now)
+        return forms.merge(base, local, theirs, date)
+
+    def _write_copies(
+        self, path: str, unseen: Sequence[bytes], result: PassResult, now: datetime
+    ) -> None:
+        state = self._session.state
+        for text in unseen:
+            used_names = {*state.hashes(), *state.base(), *result.conflicts}
+            label = f"memory copy {stamp(now, None)} server"
+            copy = beside(path, label, used_names)
+            if self._session.write_local(copy, text, None, now) == "copied":
+                raise ActionOutdated
+            result.conflicts.append(copy)
+            result.acted += 1
+            result.notes.append((path, ASIDE.format(copy=copy)))
 
 
 def _ids(versions: Sequence[FileVersion]) -> set[str]:

@@ -19,9 +19,9 @@ from vault_memory.remote.remote_errors import (
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
-from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.apply.unread_uploads import stored_upload
+from vault_memory.sync.pass_report import PassResult
 from vault_memory.sync.trees import BaseFile, BaseNode, hash_of
 from vault_memory.vault.reader import Note
 
