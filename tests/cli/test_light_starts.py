@@ -21,6 +21,9 @@ def has_code(name):
 """For a script: a function that tells whether a module that is loaded holds code"""
 SCRIPT = f"""
 {HAS_CODE}
+from vault_memory import command_line
+# A hook on a busy computer would give up before it has loaded what it needs.
+command_line.HOOK_SECONDS = 60.0
 from vault_memory.cli import main
 try:
     main(sys.argv[1:])
@@ -31,7 +34,7 @@ print(*filter(has_code, list(sys.modules)), file=sys.stderr)
 PATIENT = """
 from vault_memory import command_line
 from vault_memory.api import exchange
-command_line.HOOK_SECONDS = command_line.DAEMON_SECONDS = exchange.SIGN_SECONDS = 60.0
+command_line.DAEMON_SECONDS = exchange.SIGN_SECONDS = 60.0
 """
 """A busy computer needs longer than a command waits for a daemon. Each has loaded these two when it has asked one."""
 HEAVY = {
