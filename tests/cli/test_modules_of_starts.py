@@ -15,6 +15,9 @@ before = set(sys.modules)
 if sys.argv[1:] == ["import"]:
     import vault_memory
 else:
+    from vault_memory import command_line
+    # A hook on a busy computer would give up before it has loaded what it needs.
+    command_line.HOOK_SECONDS = 60.0
     from vault_memory.cli import main
     try:
         main(sys.argv[1:])
