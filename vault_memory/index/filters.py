@@ -25,7 +25,7 @@ class Filters(NamedTuple):
     """Other names of the entity, which count as much"""
     tags: tuple[str, ...] = ()
     """Each of these tags; `a` is also the tag of what is tagged `a/b`"""
-    fields: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     """Each of these fields: `key=value`, or `key` with any value"""
     paths: tuple[str, ...] = ()
     """Notes whose path one of these globs matches"""
@@ -38,7 +38,7 @@ class Filters(NamedTuple):
         """Whether a filter has a name, which may be misspelt. Kinds are checked by callers."""
         return self._replace(since=None, until=None, kinds=frozenset()) != Filters()
 
-    def where(self) -> tuple[str, list[object]]:
+    def conditions(self) -> tuple[str, list[object]]:
         """Return conditions on a chunk ``c``, each with AND before it, and their values."""
         conditions = ""
         values: list[object] = []
@@ -56,8 +56,8 @@ class Filters(NamedTuple):
             notes = f"SELECT id FROM note WHERE kind IN {marks(self.kinds)}"
             conditions += f" AND c.note IN ({notes})"
             values += sorted(map(tokens.clean, self.kinds))
-        if self.tags or self.fields or self.paths:
-            of_properties, more = property_filters.conditions(self.tags, self.fields, self.paths)
+        if self.tags or self.where or self.paths:
+            of_properties, more = property_filters.conditions(self.tags, self.where, self.paths)
             conditions += of_properties
             values += more
         names = self.entity_names
@@ -75,7 +75,7 @@ class Filters(NamedTuple):
         return [tokens.clean(name) for name in (self.entity, *self.also)]
 
     def prepare(self, connection: Connection) -> None:
-        """Give the connection the function that `where` uses.
+        """Give the connection the function that `conditions` uses.
 
         The full text has only stems: there `Wills` would be `will`.
         """

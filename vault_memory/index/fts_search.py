@@ -411,7 +411,7 @@ def count(index: "Index", scope_ids: Sequence[int], filters: Filters) -> int:
 
 def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
     """Return the filters as conditions on a chunk ``c``, for a query without the full text."""
-    conditions, values = filters.where()
+    conditions, values = filters.conditions()
     if filters.entity is not None:
         conditions += " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
         values.append(naming(filters.entity_names))

@@ -31,18 +31,9 @@ Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = {
-    "memory_search": tool_calls.search,
-    "memory_get": tool_calls.get,
-    "memory_context": tool_calls.context,
-    "memory_remember": tool_calls.remember,
-    "memory_compact": tool_calls.compact,
-    "memory_correct": tool_calls.correct,
-    "memory_confirm": tool_calls.confirm,
-    "memory_forget": tool_calls.forget,
-    "memory_entity": tool_calls.entity,
-    "memory_source": tool_calls.source,
-    "memory_stats": tool_calls.stats,
+    name: getattr(tool_calls, name.removeprefix("memory_")) for name in TOOLS
 }
+"""Tool → the function of `tool_calls` that has its name"""
 
 
 def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json:

@@ -288,19 +288,15 @@ def _why(request: CandidateRequest, candidates: Candidates, candidate: Ranked) -
 def left_out(request: CandidateRequest) -> dict[str, int]:
     """Counts for each filter the chunks of the scopes that it excludes by itself."""
     filters = request.filters
-    single_filters = {
-        "topic": Filters(topic=filters.topic),
-        "entity": Filters(entity=filters.entity, also=filters.also),
-        "since": Filters(since=filters.since),
-        "until": Filters(until=filters.until),
-        "kind": Filters(kinds=filters.kinds),
-        "tag": Filters(tags=filters.tags),
-        "where": Filters(fields=filters.fields),
-        "path": Filters(paths=filters.paths),
-    }
+    names = [name for name in Filters._fields if name != "also"]
+    single_filters = {name: Filters(**{name: getattr(filters, name)}) for name in names}
+    single_filters["entity"] = Filters(entity=filters.entity, also=filters.also)
     total = _count(request, Filters())
+    # The answer names one of them: `kind`, `tag`, `path`.
     return {
-        name: total - _count(request, single) for name, single in single_filters.items() if single
+        name.removesuffix("s"): total - _count(request, single)
+        for name, single in single_filters.items()
+        if single
     }
 
 

@@ -126,16 +126,10 @@ def _parsed(index: Index, query: SearchQuery, pending: Index | None) -> Candidat
     """Returns the query with its words, days and scopes looked up."""
     text = query.text[-LONGEST_QUERY:]
     scope_ids = tuple(index.scope_ids(query.scopes))
-    filters = Filters(
-        query.topic,
-        query.entity,
-        query.since,
-        query.until,
-        frozenset(query.kinds),
-        _aliases(index, scope_ids, query.entity),
-        query.tags,
-        query.where,
-        query.paths,
+    given = query._asdict()
+    filters = Filters(**{name: given[name] for name in Filters._fields if name in given})
+    filters = filters._replace(
+        kinds=frozenset(query.kinds), also=_aliases(index, scope_ids, query.entity)
     )
     fts_search.prepare(index, filters)
     days = date_expressions.named(text, now=query.now)

@@ -87,9 +87,9 @@ def _lookups(index: Index, scope_ids: Sequence[int], filters: Filters) -> Iterat
         )
     for tag in filters.tags:
         yield _Lookup("tag", tag, Filters(tags=(tag,)), partial(_near_tags, index, scope_ids, tag))
-    for field in filters.fields:
+    for field in filters.where:
         yield _Lookup(
-            "where", field, Filters(fields=(field,)), partial(_near_fields, index, scope_ids, field)
+            "where", field, Filters(where=(field,)), partial(_near_fields, index, scope_ids, field)
         )
     for path in filters.paths:
         yield _Lookup(
