@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import vault_memory.index.chunk_rows
-import vault_memory.index.fts_writer
 from tests.ingest.histories import KINDS, check_law, ingest_of, random_edits
 from vault_memory.index.store import Index
 
@@ -80,7 +79,9 @@ def test_many_kills_during_a_scan_do_not_change_the_result(history, steps):
 
 
 def forget_to_remove_text(monkeypatch):
-    monkeypatch.setattr(vault_memory.index.fts_writer, "remove", lambda connection, ids: None)
+    monkeypatch.setattr(
+        vault_memory.index.chunk_rows, "_remove_texts", lambda connection, ids: None
+    )
 
 
 def leave_lines_as_they_were(monkeypatch):

@@ -10,8 +10,10 @@ from operator import itemgetter, ne, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database.connection import Connection
-from vault_memory.index import fts_writer
+from vault_memory.index import term_volumes
+from vault_memory.index.term_volumes import Scopes
 from vault_memory.markdown.chunking import chunk_text
+from vault_memory.rules.search.tokens import normalise
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking.chunk_text import Chunk
@@ -236,7 +238,7 @@ def _write(
     removed: Sequence[tuple[int]],
 ) -> None:
     if removed:
-        fts_writer.remove(connection, removed)
+        _remove_texts(connection, removed)
         connection.executemany("DELETE FROM chunk WHERE id = ?", removed)
     if moved:
         connection.executemany(
@@ -248,7 +250,7 @@ def _write(
             ((scope, second_scope), heading, who, text)
             for _, _, scope, *_, heading, who, _, text, second_scope in added
         ]
-        fts_writer.add(connection, added[0][0], texts)
+        _add_texts(connection, added[0][0], texts)
 
 
 # --- The stretch where two lists differ ---
@@ -299,3 +301,50 @@ def _common_length(
 def _differ(left: object, right: object) -> bool:
     # Comparing an object with itself field by field would be slow.
     return left is not right and left != right
+
+
+# --- Full text ---
+
+# Searching is in `fts_search`.
+
+
+def _add_texts(
+    connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
+) -> None:
+    """Make chunks searchable: (scopes, heading path joined by `SEPARATOR`, who, text).
+
+    Their ids are consecutive, from `first_id` on.
+    """
+    # The chunks of a note share scopes and headings.
+    scope_tokens = {row[0]: _scope_tokens(row[0]) for row in rows}
+    headings = {
+        heading: normalise(heading.replace(SEPARATOR, " "), divided=True)
+        for heading in {row[1] for row in rows}
+    }
+    connection.executemany(
+        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
+        (
+            (
+                id_,
+                scope_tokens[scopes],
+                headings[heading],
+                normalise(who) if who else "",
+                normalise(
+                    chunk_text.COMMENT.sub(" ", body) if "%%" in body else body, divided=True
+                ),
+            )
+            for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
+        ),
+    )
+    term_volumes.add(connection, first_id, [row[0] for row in rows])
+
+
+def _scope_tokens(scopes: Scopes) -> str:
+    scope, also = scopes
+    return f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}"
+
+
+def _remove_texts(connection: Connection, ids: Sequence[tuple[int]]) -> None:
+    """Delete chunks from the full text. Call it before their rows are deleted."""
+    term_volumes.subtract(connection, ids)
+    connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)

@@ -450,3 +450,8 @@ def _value(connection: Connection, sql: str, key: str) -> Any:
     """Return the first value of the row with a key; None when there is no row."""
     row = connection.execute(sql, (key,)).fetchone()
     return row[0] if row else None
+
+
+def give_back_pages(index: Index) -> None:
+    """Give back the memory of cached pages. The next query reads what it needs again."""
+    index.connection.pragma("shrink_memory")

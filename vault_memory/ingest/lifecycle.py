@@ -16,10 +16,9 @@ from vault_memory.database.connection import (
     is_damage,
     reason_unwritable,
 )
-from vault_memory.index import page_memory
 from vault_memory.index.generations import RULES, Generations
 from vault_memory.index.schema import ANALYSIS
-from vault_memory.index.store import Index
+from vault_memory.index.store import Index, give_back_pages
 from vault_memory.ingest import large_notes, scan
 from vault_memory.markdown.blocks.model import CHUNKING
 from vault_memory.rules.paths.layout import Layout
@@ -80,7 +79,7 @@ class Indexing:
     def shrink(self) -> None:
         """Gives back the memory of cached pages of the index."""
         if self._index is not None:
-            page_memory.give_back_pages(self._index)
+            give_back_pages(self._index)
 
     def index(self) -> Index:
         """Returns the current index; builds one if there is none.
