@@ -1,13 +1,11 @@
 """State or vault put back from a backup: what people have in their files stands, and nothing is done twice."""
 
-import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.database.damage import checkpoint, damage_page
 from tests.edits.conftest import AHEAD, Desk
 from vault_memory.edits.commands import RestoreVersion
 from vault_memory.rules.paths.layout import Layout
@@ -79,85 +77,6 @@ def test_a_write_that_waited_at_the_time_of_the_backup_is_not_repeated(desk: Des
     assert desk.raw() == whole
     assert desk.records() == records
     assert desk.curator.waiting() == []
-
-
-def lose_journal(desk: Desk, *, is_open: bool) -> None:
-    """Damage the journal so that nothing of it can be read; all of it is in the file."""
-    if not is_open:
-        desk.close()
-    journal = desk.state / "journal.sqlite"
-    checkpoint(journal)
-    if is_open:
-        os.truncate(journal, 0)
-    else:
-        damage_page(journal, 1)
-
-
-@pytest.mark.scenario("B45")
-@pytest.mark.parametrize("is_open", [False, True])
-def test_lines_deleted_since_the_copy_of_a_damaged_journal_do_not_return(
-    desk: Desk, is_open: bool
-) -> None:
-    desk.append("sencha", source="tool")
-    seen(desk)
-    desk.append("matcha", source="tool")
-    desk.curator.writer.keep_copy(desk.now)
-    desk.save(desk.text() + "Read.\n")
-    seen(desk)
-    desk.append("bancha", source="tool")
-    desk.save(desk.text().replace("- matcha\n", "") + "And deleted.\n")
-    seen(desk)
-    desk.append("hojicha", source="tool")
-    whole = desk.raw()
-    lose_journal(desk, is_open=is_open)
-
-    seen(desk)
-    desk.curator.tend(desk.now)
-    edit = desk.append("gyokuro", source="tool")
-
-    assert not edit.pending
-    assert desk.raw() == whole.replace(b"- hojicha\n", b"- hojicha\n- gyokuro\n")
-    assert not [one for one in desk.curator.inbox.proposals() if one.state == "open"]
-    assert [one.reason for one in desk.append("matcha", source="tool").rejected] == [
-        "deleted_by_person"
-    ]
-    assert (desk.state / "journal.sqlite.damaged-1").exists()
-    assert len(desk.curator.writer.snapshots.chain("USER.md")) > 2, "the copy has versions"
-
-
-@pytest.mark.scenario("B45")
-@pytest.mark.parametrize("is_open", [False, True])
-def test_a_write_that_waited_when_the_copy_was_made_is_not_repeated_after_damage(
-    desk: Desk, is_open: bool
-) -> None:
-    desk.append("sencha")
-    note = desk.vault / "USER.md"
-    note.chmod(0o444)
-    assert desk.do({"op": "remove", "heading": "Tea", "match": "green"}).pending
-    desk.curator.writer.keep_copy(desk.now)
-    note.chmod(0o644)
-    desk.curator.tend(desk.now)
-    assert "green" not in desk.text()
-    desk.save(desk.text().replace("- sencha\n", "- sencha\n- green\n"))
-    whole, records = desk.raw(), desk.records()
-    lose_journal(desk, is_open=is_open)
-
-    desk.curator.tend(desk.now)
-
-    assert desk.raw() == whole
-    assert desk.records() == records
-    assert desk.curator.waiting() == []
-
-
-@pytest.mark.scenario("B45")
-def test_an_op_is_undone_from_its_record_when_no_version_of_its_note_is_left(desk: Desk) -> None:
-    before = desk.raw()
-    record = desk.append("sencha", source="tool").audit_id
-    lose_journal(desk, is_open=False)
-
-    desk.undo(record)
-
-    assert desk.raw() == before
 
 
 @pytest.mark.scenario("B44")

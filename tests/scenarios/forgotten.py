@@ -76,7 +76,6 @@ def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md"):
             memory.edits.keep_versions([note])
-        memory.edits.prune()
     _leave_old_files(outside)
     return made
 
@@ -127,8 +126,7 @@ def _leave_old_files(outside: Outside) -> None:
     serving = index / f"index-{(index / 'current').read_text()}.sqlite"
     shutil.copy(serving, index / "index-77.sqlite")
     shutil.copy(serving, index / "index-1.sqlite.damaged")
-    for name in ("journal.sqlite.damaged-1", "journal-copy.sqlite.new"):
-        shutil.copy(outside.state / "journal.sqlite", outside.state / name)
+    shutil.copy(outside.state / "journal.sqlite", outside.state / "journal.sqlite.damaged-1")
 
 
 def traces(*roots: Path) -> list[str]:
@@ -139,7 +137,7 @@ def traces(*roots: Path) -> list[str]:
             if not path.is_file():
                 continue
             found += [f"{path.name}: bytes" for _ in [0] if says(path.read_bytes())]
-            if ".sqlite" in path.name and not path.name.endswith(("-wal", "-shm", ".lock")):
+            if path.suffix == ".sqlite" or ".damaged" in path.name:
                 found += [f"{path.name}: {table}" for table, value in _rows(path) if says(value)]
     return found
 

@@ -37,8 +37,6 @@ def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
         "SOUL.md: bytes",
         "journal.sqlite: blobs",
         "journal.sqlite: ops",
-        "journal-copy.sqlite: blobs",
-        "journal-copy.sqlite.new: blobs",
         "index-1.sqlite.damaged: chunk",
         "index-77.sqlite: chunk",
     } <= {*before}

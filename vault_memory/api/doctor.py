@@ -63,8 +63,8 @@ CheckFunction = Callable[["VaultMemory"], Iterator[Check]]
 def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     """Run all checks in order. With `fix`, repair what is damaged, and run them again.
 
-    An index that is damaged or differs from the notes is built again. A damaged journal starts from
-    its daily copy. A damaged sync state starts empty.
+    An index that is damaged or differs from the notes is built again. Of a damaged journal, the
+    readable rows are kept. A damaged sync state starts empty.
     """
     checks = _run_checks(memory)
     failures = {
@@ -98,8 +98,7 @@ def _run_checks(memory: "VaultMemory") -> list[Check]:
 
 def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
     """Repair what these checks found; the value of each is its reason."""
-    # A check that opened the journal may have repaired it.
-    if JOURNAL_CHECK in failures and quick_check(memory.vault.state.journal) != "ok":
+    if JOURNAL_CHECK in failures:
         memory.edits.repair_journal(failures[JOURNAL_CHECK])
     if SYNC_CHECK in failures:
         memory.sync.reset_state()
@@ -156,18 +155,9 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
         for copy in _damaged_copies(file):
             yield warned(
                 name,
-                f"it was damaged once{_loss(memory, name)}; the damaged file is kept: {copy}",
+                f"it was damaged once; the damaged file is kept: {copy}",
                 "look through `vault-memory history NOTE`; delete the file when you miss nothing",
             )
-
-
-def _loss(memory: "VaultMemory", name: str) -> str:
-    """Return what the new file may lack."""
-    if name != JOURNAL_CHECK:
-        return ""
-    copied_at = memory.edits.journal_copied_at()
-    since = f"since its copy of {copied_at}" if copied_at else "before"
-    return f", and versions of notes that were stored {since} may be gone"
 
 
 def _readable(name: str, file: "Path") -> Check:

@@ -1,8 +1,7 @@
 """A connection that repairs its database when a statement meets damage, and repeats it then.
 
-For databases that cannot be rebuilt from the vault. A copy of the whole file is made once a day. A
-repair quarantines the damaged file, and starts from the copy. Within a transaction the earlier
-statements run again first.
+For databases that cannot be rebuilt from the vault. A repair copies the readable rows into a new
+file and quarantines the damaged one. Within a transaction the earlier statements run again first.
 Several processes may have the file open. Each compares the inode under the name with its own
 before a statement and after `BEGIN`, so that no process writes into a quarantined file.
 """
@@ -11,7 +10,6 @@ import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ from vault_memory.database.connection import (
     connect,
     is_damage,
     quarantine,
-    quick_check,
 )
 from vault_memory.errors import VaultMemoryError
 from vault_memory.logs import Logger
@@ -36,14 +33,11 @@ logger = Logger(__name__)
 EMPTIED = "it is empty"
 MAX_OPEN_ATTEMPTS = 5
 """Another process may replace the file while this one opens it"""
-COPY_SECONDS = 24 * 3600.0
-"""Age from which a copy is made again"""
 
 Prepare = Callable[[Connection], None]
 """Sets up a connection, and creates or migrates the tables"""
-Restore = Callable[[Connection, Connection, str], None]
-"""Completes a new database that starts from the copy. It gets the damaged database, the new one, and
-the time of the copy; "" when the new one is empty"""
+Copy = Callable[[Path, Connection], None]
+"""Copies the readable rows of a damaged file into an empty database"""
 
 
 class Rows(list[Any]):
@@ -61,11 +55,11 @@ class Rows(list[Any]):
 class RepairingConnection:
     """A connection to one file, for one thread at a time."""
 
-    def __init__(self, path: Path, prepare: Prepare, restore: Restore) -> None:
+    def __init__(self, path: Path, prepare: Prepare, copy: Copy) -> None:
         """Open the file or create it. Raises VaultMemoryError when it cannot be opened."""
         self.path = path
         self._prepare = prepare
-        self._restore = restore
+        self._copy = copy
         self._statements: list[tuple[str, Any, bool]] = []
         """SQL, values and `many` of each statement of the transaction, which a repair repeats"""
         self._connection, self._inode = self._open()
@@ -122,7 +116,7 @@ class RepairingConnection:
         return self._connection.pragma(name, value)
 
     def repair(self, reason: str) -> None:
-        """Continue in a new file that starts from the copy, also within a transaction.
+        """Copy the readable rows into a new file and continue there, also within a transaction.
 
         Raises DatabaseError, OSError.
         """
@@ -143,41 +137,6 @@ class RepairingConnection:
         self._reopen()
         for statement in earlier_statements:
             self._once(*statement)
-
-    def keep_copy(self, now: datetime) -> None:
-        """Copy the whole file, unless there is a copy of the last day. Call it outside transactions.
-
-        Raises DatabaseError, OSError.
-        """
-        copy, new = copies_of(self.path)
-        with suppress(FileNotFoundError):
-            # Fault (B50): after the clock was set back, a copy would stay for ever.
-            if 0 <= now.timestamp() - copy.stat().st_mtime < COPY_SECONDS:
-                return
-        self._follow_replacement()
-        # Fault (B48): a process that was killed leaves half of a copy.
-        new.unlink(missing_ok=True)
-        try:
-            # Fault: SQLite would create a file that other users of the computer can read.
-            new.touch(0o600)
-            self._connection.execute("VACUUM INTO ?", (str(new),))
-            # Fault (B35): the new name may be on the disk before the bytes are.
-            with new.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(new, copy)
-            sync_folder(copy.parent)
-        except DatabaseError as error:
-            if not is_damage(error):
-                raise
-            # A copy reads each page. The earlier copy stays, and the file is repaired.
-            self.repair(str(error))
-        finally:
-            new.unlink(missing_ok=True)
-
-    def drop_copy(self) -> None:
-        """Delete the copy, and what an interrupted copy left. Raises OSError."""
-        for copy in copies_of(self.path):
-            copy.unlink(missing_ok=True)
 
     def _once(self, sql: str, values: Any, many: bool) -> Rows:
         if sql.startswith("BEGIN"):
@@ -281,18 +240,13 @@ class RepairingConnection:
         for ending in ("", "-wal", "-shm"):
             # Fault (B48): a repair that was interrupted leaves these files.
             Path(f"{new}{ending}").unlink(missing_ok=True)
-        copied_at = self._start_from_copy(new)
         connection = self._prepared(new, create=True)
-        damaged = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            # Fault (B45): SQLite refuses a truncated file, also the pages that are left.
-            damaged.pragma("writable_schema", True)
-            self._restore(damaged, connection, copied_at)
+            self._copy(self.path, connection)
             # Fault (B45): the rename moves only the main file. Rows that are still in
             # its log would be lost.
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.pragma("wal_checkpoint(truncate)")
         finally:
-            damaged.close()
             connection.close()
         # Fault (B48): after this rename a crash loses nothing. The next open runs
         # `_finish_replacing`.
@@ -301,24 +255,12 @@ class RepairingConnection:
         quarantined = quarantine(self.path)
         self._finish_replacing()
         logger.warning(
-            "`%s` was damaged (%s): a new file starts from %s; the damaged file is kept as `%s`",
+            "`%s` was damaged (%s): its readable rows are in a new file;"
+            " the damaged file is kept as `%s`",
             self.path,
             reason,
-            f"the copy of {copied_at}" if copied_at else "nothing, since there was no copy",
             quarantined.name,
         )
-
-    def _start_from_copy(self, new: Path) -> str:
-        """Put the copy at `new`. Returns its time; "" when it cannot be read."""
-        copy, _ = copies_of(self.path)
-        # Fault (B45): the same disk may have damaged the copy.
-        if not copy.exists() or quick_check(copy) != "ok":
-            return ""
-        # Fault: SQLite would create a file that other users of the computer can read.
-        new.touch(0o600)
-        new.write_bytes(copy.read_bytes())
-        made = datetime.fromtimestamp(copy.stat().st_mtime, UTC)
-        return made.isoformat(timespec="minutes")
 
     def _finish_replacing(self) -> None:
         """Rename the repaired file to the name of the database, or create an empty database."""
@@ -329,12 +271,6 @@ class RepairingConnection:
             sync_folder(self.path.parent)
         else:
             connect(self.path, durable=True).close()
-
-
-def copies_of(path: Path) -> tuple[Path, Path]:
-    """Return the paths of the daily copy of a database, and of a copy that is being made."""
-    copy = path.with_name(f"{path.stem}-copy{path.suffix}")
-    return copy, copy.with_name(copy.name + ".new")
 
 
 def _lost_tables(error: DatabaseError) -> bool:

@@ -66,16 +66,14 @@ def adopt_newer_vault(
     return True
 
 
-def adopt_salvaged(writer: Writer, audit_log: AuditLog, folder: Folder, now: datetime) -> None:
-    """Adopts the notes as they are, after a damaged journal was replaced.
+def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
+    """Adopts the notes as they are, after only a part of a damaged journal could be read.
 
     The newest versions may be missing. Compared with older ones, a person's save would look as if it had deleted lines
     of the bot unseen, and the lines would come back.
     """
     if writer.journal.is_salvaged():
         writer.snapshots.adopt(_texts(writer, folder), at=now.timestamp())
-        # Fault (B44): the copy has a write that waited then, and was done since.
-        drop_done(writer, audit_log, now)
         writer.journal.trust_again()
 
 

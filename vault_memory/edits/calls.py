@@ -243,7 +243,7 @@ class EditCalls(AuditCalls):
             return inbox.decide(proposal, state, aware(now))
 
     def apply_decisions(self, page: str) -> bool:
-        """Carry out the decisions on an INBOX page. False when the page was saved a moment ago: call again later."""
+        """Carry out the decisions on an INBOX page. False when the page was saved just now: call again later."""
         with self.transaction():
             return self.editor.inbox.carry_out(page, aware(None))
 
@@ -298,14 +298,9 @@ class EditCalls(AuditCalls):
             return self.editor.is_due(aware(None) + SOON)
 
     def repair_journal(self, reason: str) -> None:
-        """Replace a damaged journal by one that starts from its copy. The damaged file stays beside it."""
+        """Copy the readable rows of a damaged journal into a new one. The damaged file stays beside it."""
         with self.transaction():
             self.editor.writer.journal.repair(reason)
-
-    def journal_copied_at(self) -> str:
-        """When the copy was made that replaced a damaged journal; "" without such a copy."""
-        with self._lock:
-            return self.editor.writer.journal.copied_at()
 
     def is_ours(self, note: str, revision: str) -> bool:
         """Whether the program, in any process, wrote this version of a note."""
@@ -313,11 +308,9 @@ class EditCalls(AuditCalls):
             return self.editor.writer.is_ours(note, revision)
 
     def prune(self) -> None:
-        """Delete stored versions of notes that are past their retention; copy the journal once a day."""
-        now = aware(None)
+        """Delete stored versions of notes that are past their retention."""
         with self._lock:
-            self.editor.past.prune(now)
-            self.editor.writer.keep_copy(now)
+            self.editor.past.prune(aware(None))
 
     def follow_renames(self) -> dict[str, str]:
         """Let the pasts of renamed notes follow them. Returns old → new path."""

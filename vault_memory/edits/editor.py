@@ -50,7 +50,7 @@ from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.attempt import WriteResult
-from vault_memory.vault.write.journal import DAMAGED, JournalUnavailable, PendingWrite
+from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.loaded_note import Unsettled
 from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
@@ -358,9 +358,6 @@ class NoteEditor:
         for pending in self.waiting():
             if pending.id == command.id:
                 return pending_of(plan, command, pending.reason, pending.explanation)
-        # Fault (B45): a repair dropped the write, and nobody may count on it.
-        if self.writer.journal.is_salvaged():
-            raise JournalUnavailable(DAMAGED)
         return pending_of(plan, command, result.reason, result.explanation)
 
     def _start_write(self, planned: _PlannedEdit, now: datetime) -> WriteResult:
@@ -437,7 +434,7 @@ class NoteEditor:
         if "interrupted" in unsettled:
             self.writer.recovered(now)
         if "salvaged" in unsettled:
-            adopt_salvaged(self.writer, self.trail, self.folder, now)
+            adopt_salvaged(self.writer, self.folder, now)
         if "unrecorded" not in unsettled:
             return []
         return list(self._recorder.record_finished().values())

@@ -52,8 +52,8 @@ DAEMON = (
 )
 AGAIN = "the text is there again; run `forget` again"
 BUILDING = "build.lock"
-CLEARED = ("journal.sqlite", "journal-copy.sqlite", "index/")
-"""The files of the state folder that are redacted, or deleted with what is redacted"""
+CLEARED = ("journal.sqlite", "index/")
+"""The files of the state folder that are redacted"""
 LAST_REPORTS = "nights/*.last.json"
 REPORT_PAGES = ("nights/reports/*.md", "nights/aged-out.jsonl")
 REPORT_TEXTS = ("outcome", "by_day", "speakers", "files")

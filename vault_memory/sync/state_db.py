@@ -383,8 +383,8 @@ def open_state(folder: Path) -> SyncState:
 
 def quarantine_state(folder: Path) -> None:
     """Move a damaged sync state aside. The next pass compares both sides, and deletes and reverts nothing."""
-    # Fault: an old row would name a base that both sides have replaced since. So no row is
-    # taken over.
+    # Fault: a salvaged old row would name a base that both sides have replaced since. So no row is
+    # salvaged.
     aside = quarantine(folder / FILE)
     logger.warning(
         "`%s` was damaged: what both sides hold is compared again; it is kept as `%s`",

@@ -71,7 +71,11 @@ TABLE = (
     StateFile("**-wal", "never", "belongs to its database, which is copied as a whole"),
     StateFile("**-shm", "never", "belongs to its database, which is copied as a whole"),
     StateFile("**-journal", "never", "belongs to its database, which is copied"),
-    StateFile("**.damaged-*", "never", "was set aside on this machine; a new file is in its place"),
+    StateFile(
+        "**.damaged-*",
+        "never",
+        "was set aside on this machine; its readable rows are in the new file",
+    ),
     # What people and the bot did, and what is not in the notes.
     StateFile(
         "journal.sqlite",
@@ -79,7 +83,6 @@ TABLE = (
         "pending writes, versions of notes, trash, last audit records",
         "sqlite",
     ),
-    StateFile("journal-copy.sqlite", "never", "is made from the journal once a day"),
     StateFile("sessions/*/*", "keep", "open and ended conversations", "timed"),
     StateFile("nights/**", "keep", "what was read, open nights, reports"),
     StateFile("drop/**", "keep", "turns that are not recorded yet, and rejected lines"),

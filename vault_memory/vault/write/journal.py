@@ -6,23 +6,27 @@ commit is on the disk when it returns. The database is outside the vault. Losing
 the vault then stays as it is.
 """
 
+import logging
 import operator
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from vault_memory import places
+from vault_memory.database import salvage
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.errors import VaultError
-from vault_memory.vault.write.journal_schema import COPIED_AT, SALVAGED, STEPS, restore
+from vault_memory.vault.write.journal_schema import STEPS
 from vault_memory.vault.write.wait_reasons import Reason
+
+logger = logging.getLogger(__name__)
 
 FILE = "journal.sqlite"
 RECORDED, GAP = "recorded:", "gap:"
@@ -30,7 +34,8 @@ GONE, RENAMED = "gone:", "renamed:"
 """Prefixes of states: since when a note is gone, and the path that it got last"""
 FORGOTTEN = "forgotten:"
 """Prefix of a state's name, before a revision"""
-DAMAGED = "the text of a write was on a damaged page"
+SALVAGED = "salvaged"
+"""Name of a state: the rows come from a damaged file, and the newest may be missing"""
 
 LEVEL = 3
 """Of compression: higher ones cost several times as much and save little on notes"""
@@ -380,32 +385,18 @@ class Journal:
     # --- Damage ---
 
     def is_salvaged(self) -> bool:
-        """Whether a damaged file was replaced, and `trust_again` was not called since."""
+        """Whether the rows come from a damaged file, and `trust_again` was not called since."""
         return self.state(SALVAGED) is not None
 
-    def copied_at(self) -> str:
-        """Returns the time of the copy that replaced a damaged file; "" without a copy."""
-        return self.state(COPIED_AT) or ""
-
     def trust_again(self) -> None:
-        """Notes that the notes were adopted as they are, after a damaged file was replaced."""
+        """Notes that the rows a damaged file may have lost are replaced."""
         with self.transaction():
             self.change("DELETE FROM state WHERE name = ?", (SALVAGED,))
 
     def repair(self, reason: str) -> None:
-        """Continues in a new file that starts from the copy. Raises DatabaseError, OSError."""
+        """Copies the readable rows into a new file. Raises DatabaseError, OSError."""
         if isinstance(self.connection, RepairingConnection):
             self.connection.repair(reason)
-
-    def keep_copy(self, now: datetime) -> None:
-        """Copies the file once a day. Raises DatabaseError, OSError."""
-        if isinstance(self.connection, RepairingConnection):
-            self.connection.keep_copy(now)
-
-    def drop_copy(self) -> None:
-        """Deletes the copy. Raises OSError."""
-        if isinstance(self.connection, RepairingConnection):
-            self.connection.drop_copy()
 
     def close(self) -> None:
         """Closes the database."""
@@ -415,13 +406,13 @@ class Journal:
 def open_journal(folder: Path) -> Journal:
     """Opens the journal in this folder, which becomes private. Raises OSError, DatabaseError.
 
-    Whenever its file turns out to be damaged, a new one starts from the daily copy, and the damaged
-    one is kept under another name.
+    Whenever its file turns out to be damaged, the readable rows are copied into a new file, and
+    the damaged one is kept under another name.
     """
     # Fault: the journal has the text of every note. Other users of the computer must
     # not read it.
     places.make_private(folder)
-    connection = RepairingConnection(folder / FILE, _prepare, restore)
+    connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
     if journal.ops("planned"):
         # Fault (B45): SQLite has no checksums. Recovery must not finish an interrupted
@@ -437,3 +428,44 @@ def _prepare(connection: Connection) -> None:
     connection.pragma("secure_delete", True)
     connection.create_scalar_function("pack", _pack, 1, deterministic=True)
     migrate(connection, [statements(text) for text in STEPS])
+
+
+def _salvage(damaged: Path, connection: Connection) -> None:
+    """Copies the readable rows. Drops and names each write whose text is lost."""
+    checks = {"blobs": _is_complete_blob, "ops": _is_write}
+    counts = salvage.salvage(damaged, connection, checks)
+    lost = connection.execute(
+        "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
+        " AND content NOT IN (SELECT revision FROM blobs)"
+    ).fetchall()
+    # Fault (B45): the text of such a write is nowhere any more. It is dropped, and its
+    # note is named.
+    connection.executemany("DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost])
+    # Fault: an entry of the trash without bytes would restore an empty note.
+    connection.execute("DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)")
+    connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name))
+    logger.warning(
+        "a damaged journal was read: %d versions, %d texts, %d writes, %d notes in the trash",
+        counts["versions"],
+        counts["blobs"],
+        counts["ops"] - len(lost),
+        counts["trash"],
+    )
+    for path in sorted({str(path) for _, path in lost}):
+        logger.warning("a write to `%s` that waited is lost; ask for it again", path)
+
+
+def _is_complete_blob(row: Mapping[str, object]) -> bool:
+    """Whether the bytes of a row match its revision; SQLite keeps no checksums of its pages."""
+    packed = row["packed"]
+    if not isinstance(packed, bytes):
+        return False
+    try:
+        return sha256(zlib.decompress(packed)).hexdigest() == row["revision"]
+    except zlib.error:
+        return False
+
+
+def _is_write(row: Mapping[str, object]) -> bool:
+    has_phase = row["phase"] in ("pending", "planned", "done")
+    return has_phase and row["side"] in ("ours", "theirs")

@@ -7,14 +7,7 @@ from typing import Literal, NamedTuple
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import Snapshots, Version
-from vault_memory.vault.write.journal import (
-    DAMAGED,
-    DisplacedFile,
-    Journal,
-    JournalUnavailable,
-    Outcome,
-    PendingWrite,
-)
+from vault_memory.vault.write.journal import DisplacedFile, Journal, Outcome, PendingWrite
 from vault_memory.vault.write.loaded_note import LoadedNote
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 from vault_memory.vault.write.wait_reasons import Reason
@@ -102,13 +95,11 @@ class WriteContext:
         return live, self.snapshots.head(write.path)
 
     def content(self, write: PendingWrite) -> bytes:
-        """Returns the text of a write. Raises JournalUnavailable when it is lost."""
+        """Returns the text of a write."""
         raw = self._staged.get(write.op_id)
         if raw is None:
             raw = self.snapshots.bytes_of(write.content)
-        if raw is None:
-            # Fault (B45): the disk damaged the page that has it.
-            raise JournalUnavailable(DAMAGED)
+        assert raw is not None, "the text of a write is kept as long as the write"
         return raw
 
     def synced(self, folder_path: str) -> None:

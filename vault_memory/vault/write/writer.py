@@ -26,12 +26,12 @@ from vault_memory.vault.write.displaced import poll_displaced
 from vault_memory.vault.write.journal import (
     OPEN_PHASES,
     RECORDED,
+    SALVAGED,
     Backlog,
     DisplacedFile,
     PendingWrite,
     open_journal,
 )
-from vault_memory.vault.write.journal_schema import SALVAGED
 from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, real_path
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.replacement import Replacement, stamp
@@ -293,13 +293,6 @@ class Writer:
             return 0
         empty(self._context, now.timestamp())
         return self.snapshots.prune(now.timestamp())
-
-    def keep_copy(self, now: datetime) -> None:
-        """Copies the journal once a day. Raises DatabaseError, OSError."""
-        # Fault (B33): a copy beside another writer would have a half-done write. A repair
-        # would carry it out again.
-        with self._transaction(now.timestamp()):
-            self.journal.keep_copy(now)
 
     def clock_is_trustworthy(self, now: datetime) -> bool:
         """Whether the clock can be trusted as to the age of versions."""
