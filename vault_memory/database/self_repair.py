@@ -245,7 +245,7 @@ class RepairingConnection:
             self._copy(self.path, connection)
             # Fault (B45): the rename moves only the main file. Rows that are still in
             # its log would be lost.
-            connection.pragma("wal_checkpoint(truncate)")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             connection.close()
         # Fault (B48): after this rename a crash loses nothing. The next open runs
