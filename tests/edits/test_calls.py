@@ -266,3 +266,36 @@ def test_a_vault_without_an_edit_has_no_waiting_write_and_no_journal(
 
     assert memory.edits.process_due(NOW) == 0
     assert not memory.edits.is_busy()
+
+
+def test_the_first_edit_and_no_dry_run_makes_the_folder_a_vault(outside: Outside) -> None:
+    outside.write(ANN, TEA)
+    with VaultMemory.open(outside.vault, environment=outside.environment, marks=False) as opened:
+        append(opened, "black", dry_run=True)
+        assert not opened.vault.is_marked
+        before = {path.name for path in outside.vault.iterdir()}
+        append(opened, "black")
+
+        assert opened.vault.is_marked
+        assert {path.name for path in outside.vault.iterdir()} > before
+
+
+def test_one_page_that_cannot_be_read_delays_no_other(
+    memory: VaultMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    proposed(memory)
+    proposed(memory, BEN)
+    bens, anns = sorted(memory.edits.inbox_pages(), key=lambda page: "ann" in page)
+    for name in (bens, anns):
+        page = Path(memory.root) / name
+        page.write_text(page.read_text().replace("- [ ]", "- [x]"))
+    unreadable = Path(memory.root) / bens
+    unreadable.unlink()
+    unreadable.symlink_to(unreadable.name)
+
+    memory.edits.apply_all_decisions(now=NOW)
+
+    assert "- green" not in text(memory)
+    assert text(memory, BEN) == TEA
+    said = [record.getMessage() for record in caplog.records]
+    assert any(bens in message and "waits" in message for message in said)
