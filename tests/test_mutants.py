@@ -22,6 +22,14 @@ def is_lit(oil: int, wick: bool = True) -> bool:
 '''
 
 
+def lay_out(folder: Path, files: dict[str, str]) -> None:
+    """Writes these files, by their paths in the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 def test_each_mutant_changes_exactly_one_thing(tmp_path: Path):
     module = tmp_path / "lamp.py"
     module.write_text(LAMP, encoding="utf-8")
@@ -57,10 +65,7 @@ def test_the_nearest_tests_of_a_module_are_those_that_use_it(tmp_path: Path):
         "tests/test_house.py": "import vault_memory\n",
         "tests/ships/test_hull.py": "from vault_memory.lamps import OilCan\n",
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    lay_out(tmp_path, files)
 
     module = tmp_path / "vault_memory/lamps/oil.py"
     candidates = candidate_tests(module, tmp_path, line=1)
@@ -75,10 +80,7 @@ def test_a_test_that_names_the_function_of_the_line_is_nearer(tmp_path: Path):
         "tests/test_cans.py": "from vault_memory.oil import fill\n",
         "tests/test_fire.py": "from vault_memory.oil import burn\n",
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    lay_out(tmp_path, files)
 
     module = tmp_path / "vault_memory/oil.py"
     nearest = [candidate_tests(module, tmp_path, line)[0].name for line in (2, 6)]
@@ -93,10 +95,7 @@ def test_a_fault_is_tried_with_the_tests_that_run_its_line(tmp_path: Path):
         "tests/test_fire.py": "from lamps import oil\n\n\ndef test_burn():\n    oil.burn()\n",
         "tools/line_recorder.py": (PROJECT / "tools/line_recorder.py").read_text(),
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    lay_out(tmp_path, files)
     module = tmp_path / "lamps/oil.py"
     burning = [mutant for mutant in find_mutants(module) if mutant.node.lineno == 6]
 

@@ -19,8 +19,7 @@ def has_code(name):
     return not own or any(getattr(v, "__module__", "") == name for v in vars(module).values())
 """
 """For a script: a function that tells whether a module that is loaded holds code"""
-SCRIPT = f"""
-{HAS_CODE}
+RUN_COMMAND = """
 from vault_memory import command_line
 # A hook on a busy computer would give up before it has loaded what it needs.
 command_line.HOOK_SECONDS = 60.0
@@ -29,6 +28,11 @@ try:
     main(sys.argv[1:])
 except SystemExit as ended:
     assert not ended.code, ended.code
+"""
+"""For a script: runs the command of its arguments to its end"""
+SCRIPT = f"""
+{HAS_CODE}
+{RUN_COMMAND}
 print(*filter(has_code, list(sys.modules)), file=sys.stderr)
 """
 PATIENT = """

@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
+from textwrap import indent
 
 import pytest
 
-from tests.cli.test_light_starts import HAS_CODE
+from tests.cli.test_light_starts import HAS_CODE, RUN_COMMAND
 from tests.scenarios.outside import Outside
 
 COUNT = f"""
@@ -15,14 +16,7 @@ before = set(sys.modules)
 if sys.argv[1:] == ["import"]:
     import vault_memory
 else:
-    from vault_memory import command_line
-    # A hook on a busy computer would give up before it has loaded what it needs.
-    command_line.HOOK_SECONDS = 60.0
-    from vault_memory.cli import main
-    try:
-        main(sys.argv[1:])
-    except SystemExit as end:
-        assert not end.code, end.code
+{indent(RUN_COMMAND, "    ")}
 loaded = set(filter(has_code, set(sys.modules) - before))
 own = {{name for name in loaded if name.split(".")[0] == "vault_memory"}}
 print("\\n", len(own), len(loaded - own), file=sys.stderr)

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.scenarios.outside import Outside
+from tests.scenarios.outside import outside as outside
+from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.commands import ApplyOps, RunOptions, UndoRecord
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.editor import EditorSetup, NoteEditor
@@ -16,6 +19,8 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
 AHEAD = timedelta(hours=1)
+ANN, BEN = "Users/ann/bot/config/USER.md", "Users/ben/bot/config/USER.md"
+TEA = "# Me\n\n## Tea\n\n- green\n"
 
 Reader = Callable[[Path], Folder]
 
@@ -108,3 +113,13 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.save("# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n")
     yield made
     made.close()
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    """A vault with the same note of two people, which is indexed."""
+    for note in (ANN, BEN):
+        outside.write(note, TEA)
+    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
+        opened.index()
+        yield opened

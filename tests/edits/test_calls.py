@@ -1,13 +1,12 @@
 """The calls that edit, read and undo through an open vault, each within the scopes of its caller."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.edits.conftest import ANN, BEN, TEA
 from tests.scenarios.outside import Outside
-from tests.scenarios.outside import outside as outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.calls import EditOptions
 from vault_memory.edits.edit_errors import UnclearId
@@ -16,19 +15,8 @@ from vault_memory.edits.people import NameTaken
 from vault_memory.errors import BadPath, NoteNotFound, UsageError
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 
-ANN, BEN = "Users/ann/bot/config/USER.md", "Users/ben/bot/config/USER.md"
-TEA = "# Me\n\n## Tea\n\n- green\n"
 NOW = datetime.now(UTC) + timedelta(hours=1)
 """Ahead, so that no note counts as saved just now"""
-
-
-@pytest.fixture
-def memory(outside: Outside) -> Iterator[VaultMemory]:
-    for note in (ANN, BEN):
-        outside.write(note, TEA)
-    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
-        opened.index()
-        yield opened
 
 
 def append(memory: VaultMemory, line: str, note: str = ANN, **options: object) -> Edit:

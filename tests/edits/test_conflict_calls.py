@@ -1,29 +1,17 @@
 """The calls on conflict copies and on the trash, each within the scopes of its caller."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.scenarios.outside import Outside
-from tests.scenarios.outside import outside as outside
+from tests.edits.conftest import ANN, BEN, TEA
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.edits.edit_errors import UnclearId
 
-ANN, BEN = "Users/ann/bot/config/USER.md", "Users/ben/bot/config/USER.md"
-TEA = "# Me\n\n## Tea\n\n- green\n"
 COPY = "USER (conflicted copy 2026-11-29 101112).md"
 NOW = datetime.now(UTC) + timedelta(hours=1)
-
-
-@pytest.fixture
-def memory(outside: Outside) -> Iterator[VaultMemory]:
-    for note in (ANN, BEN):
-        outside.write(note, TEA)
-    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from tests.edits.conftest import Desk
 from tests.scenarios.outside import Outside, until
-from tests.scenarios.outside import outside as outside
 from vault_memory import config
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.notifier import Announcer

@@ -13,7 +13,6 @@ import pytest
 
 from tests.editors import _until_quiet as until_quiet
 from tests.scenarios.outside import Outside, until
-from tests.scenarios.outside import outside as outside
 from vault_memory.api.vault_memory import VaultMemory
 
 NOTE = "# Me\n\n## Tea\n\n- green\n\n## Boats\n\n- Sula\n"
