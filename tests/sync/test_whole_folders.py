@@ -316,6 +316,32 @@ def test_renames_and_moves_are_counted_in_the_report(cloud: Cloud) -> None:
     assert cloud.laptop.files() == phone.files() == cloud.fake.files()
 
 
+def test_a_pass_that_renames_a_folder_fetches_no_doubtful_file_below_its_old_name(
+    base: Path,
+) -> None:
+    clock = Clock()
+    fake = FakeNextcloud(clock=clock.seconds)
+    laptop = Device(base, "laptop", connected(fake), clock)
+    notes = [f"project/{number}.md" for number in range(30)]
+    for path in notes:
+        fake.other_client_put(path, b"- from the phone\n")
+    settle(laptop)
+    with laptop.sync.state.transaction():
+        laptop.sync.state.mark_racy(notes)
+    (laptop.vault / "project").rename(laptop.vault / "work")
+    fake.log.clear()
+    clock.pass_by(15)
+
+    laptop.run_pass()
+
+    assert [seen.path for seen in fake.log if seen.method == "GET"] == []
+    assert [seen.method for seen in fake.log].count("MOVE") == 1
+    settle(laptop)
+    read = {seen.path for seen in fake.log if seen.method == "GET"}
+    assert len(read) == len(notes)
+    assert laptop.files() == fake.files()
+
+
 # --- Deletions --------------------------------------------------------------------------------
 
 

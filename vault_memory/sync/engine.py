@@ -49,6 +49,7 @@ from vault_memory.sync.trees import (
     Tree,
     Unknown,
     ancestors,
+    within_any,
 )
 from vault_memory.vault.reader import Folder
 
@@ -342,21 +343,23 @@ class SyncEngine:
         self, scan: _Scan, plan: SyncPlan, base: Base, options: PassOptions
     ) -> tuple[Refetch, ...]:
         """Fetches that check whether tags hide other bytes."""
+        if plan.halted:
+            return ()
         refetches: tuple[Refetch, ...] = ()
-        busy = {action.path for action in plan.actions}
-        if scan.remote.listed and not plan.halted:
+        if scan.remote.listed:
             refetches = recheck_racy(
                 self.state,
-                scan.local,
+                scan.local.nodes,
                 scan.remote,
                 base,
-                busy,
                 keeps_checksums=self._remote.traits.checksums,
             )
-        if options.ask and not options.dry_run and not plan.halted:
-            busy.update(action.path for action in refetches)
-            refetches += sweep(self.state, scan.remote, base, busy, scan.at)
-        return refetches
+        if options.ask and not options.dry_run:
+            refetches += sweep(self.state, scan.remote, base, scan.at)
+        busy = {action.path for action in plan.actions}
+        by_path = {action.path: action for action in refetches}
+        # Fault: the files below a folder that this pass renames have left their names.
+        return tuple(action for path, action in by_path.items() if not within_any(path, busy))
 
     # --- Record ---------------------------------------------------------------------------------
 

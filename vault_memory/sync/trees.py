@@ -4,7 +4,7 @@ A path that a tree lacks counts as absent. Therefore a tree has `Unknown` at the
 could not be read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -129,6 +129,11 @@ def ancestors(path: str) -> Iterator[str]:
 def within(path: str, top: str) -> bool:
     """Whether the path is `top` or below it."""
     return path == top or path.startswith(top + "/")
+
+
+def within_any(path: str, tops: Set[str]) -> bool:
+    """Whether the path is one of `tops` or below one of them."""
+    return path in tops or not tops.isdisjoint(ancestors(path))
 
 
 def depth(path: str) -> int:

@@ -1,10 +1,9 @@
 """Fetches files whose tag may hide other bytes: servers sometimes keep a tag for other bytes."""
 
-from collections.abc import Set
+from collections.abc import Mapping
 
 from vault_memory.remote.contract import Entry
 from vault_memory.sync.actions import Refetch
-from vault_memory.sync.observe.local_scan import LocalScan
 from vault_memory.sync.observe.remote_scan import RemoteScan
 from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import Base, BaseFile, File, Node
@@ -20,28 +19,29 @@ NEXT, LAST = "sweep_next", "swept"
 
 def recheck_racy(
     state: SyncState,
-    local_scan: LocalScan,
+    local_nodes: Mapping[str, Node],
     remote_scan: RemoteScan,
     base: Base,
-    busy: Set[str],
     *,
     keeps_checksums: bool,
 ) -> tuple[Refetch, ...]:
-    """Check racy tags: mark the proven ones as safe, and fetch the other files, except `busy` ones."""
+    """Check racy tags: mark the proven ones as safe, and fetch the other files."""
     # Fault (E102): a tag was recorded within the second of its write. A second write
     # may have the same tag.
     own_files = state.racy_creations(unsigned=keeps_checksums)
     proven, refetches = [], []
     for path in sorted(state.racy()):
         was, entry = base.get(path), remote_scan.entries.get(path)
-        if not isinstance(was, BaseFile) or entry is None:
+        if (
+            not isinstance(was, BaseFile)
+            or entry is None
+            or not entry.confirmed
+            or entry.etag != was.tag
+        ):
             continue
-        if not entry.confirmed or entry.etag != was.tag:
-            continue
-        is_own = path in own_files
-        if _is_proven(was, entry, local_scan.nodes.get(path), is_own=is_own):
+        if _is_proven(was, entry, local_nodes.get(path), is_own=path in own_files):
             proven.append(path)
-        elif path not in busy:
+        else:
             refetches.append(Refetch(path=path, tag=entry.etag, row="racy"))
     if proven:
         with state.transaction():
@@ -61,9 +61,7 @@ def _is_proven(was: BaseFile, entry: Entry, local: Node | None, *, is_own: bool)
     return local.hash == was.hash and local.size == entry.size
 
 
-def sweep(
-    state: SyncState, remote_scan: RemoteScan, base: Base, busy: Set[str], at: float
-) -> tuple[Refetch, ...]:
+def sweep(state: SyncState, remote_scan: RemoteScan, base: Base, at: float) -> tuple[Refetch, ...]:
     """Fetch files that have another size under the same tag, and a sample of all files.
 
     The sample is due each hour, or each day while the tag of the whole tree stays the same.
@@ -75,7 +73,7 @@ def sweep(
     if _is_due(state, at, every):
         suspects.update(_sample(state, base))
     refetches = []
-    for path in sorted(suspects - busy):
+    for path in sorted(suspects):
         was, entry = base.get(path), remote_scan.entries.get(path)
         if isinstance(was, BaseFile) and entry is not None and entry.etag == was.tag:
             refetches.append(Refetch(path=path, tag=was.tag, row="sweep"))

@@ -27,6 +27,7 @@ from vault_memory.sync.trees import (
     depth,
     unchanged,
     within,
+    within_any,
 )
 
 Renamed = dict[str, str]
@@ -191,9 +192,7 @@ class Renames:
 
     def holds(self, path: str) -> bool:
         """Whether a move concerns the path or a directory above it."""
-        if not self.busy:
-            return False
-        return path in self.busy or not self.busy.isdisjoint(ancestors(path))
+        return within_any(path, self.busy)
 
 
 def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Renames:
