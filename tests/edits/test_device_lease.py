@@ -1,5 +1,6 @@
 """Of several devices on one vault, one curates at a time; the others read, and their writes wait their turn."""
 
+import errno
 import json
 import os
 import subprocess
@@ -7,13 +8,18 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.conftest import PROJECT
 from tests.edits.conftest import AHEAD, Desk
+from tests.every import every
 from vault_memory.edits import device_lease
+from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_result import Edit
+from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
 
 
@@ -184,3 +190,96 @@ def test_reading_and_dry_runs_take_no_lease(laptop: Desk, tablet: Desk) -> None:
 
     assert isinstance(tablet.curator.writer, Writer)
     assert not file(laptop).exists()
+
+
+def lease_without_locks(desk: Desk, number: int, monkeypatch: pytest.MonkeyPatch) -> DeviceLease:
+    """The lease of a device that knows another one, where the file system answers a lock with an error."""
+
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    locks = SimpleNamespace(flock=refuse, LOCK_EX=1, LOCK_NB=4)
+    monkeypatch.setattr(device_lease, "fcntl", locks)
+    trail = AuditLog(Folder(desk.vault), desk.state)
+    trail.meet(["somebody"])
+    return DeviceLease(desk.vault, trail)
+
+
+@pytest.mark.scenario("A27")
+@every("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL])
+def test_on_a_file_system_without_locks_devices_take_turns_by_the_lease_alone(
+    laptop: Desk, tablet: Desk, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = lease_without_locks(laptop, number, monkeypatch)
+    second = lease_without_locks(tablet, number, monkeypatch)
+
+    assert [first.barred("USER.md", 1000.0), second.barred("USER.md", 1001.0)] == [
+        "",
+        "other_device",
+    ]
+    first.release()
+    assert not file(laptop).exists()
+    assert [second.barred("USER.md", 1002.0), first.barred("USER.md", 1003.0)] == [
+        "",
+        "other_device",
+    ]
+    second.release()
+
+
+@pytest.mark.scenario("A27")
+def test_a_lock_that_fails_for_another_reason_leaves_the_lease_alone(
+    laptop: Desk, tablet: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write meets the reason itself, and says it."""
+    for desk in (laptop, tablet):
+        lease = lease_without_locks(desk, errno.EIO, monkeypatch)
+        assert lease.barred("USER.md", 1000.0) == ""
+        lease.release()
+
+    assert file(laptop).read_bytes() == b""
+
+
+@pytest.mark.scenario("A27")
+def test_a_lock_that_another_process_holds_makes_the_write_wait(
+    laptop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = lease_without_locks(laptop, errno.EAGAIN, monkeypatch)
+
+    assert lease.barred("USER.md", 1000.0) == "other_device"
+
+
+@pytest.mark.scenario("A27", "B50")
+def test_a_held_lease_is_renewed_after_a_third_of_its_time_and_when_the_clock_goes_back(
+    laptop: Desk,
+) -> None:
+    trail = AuditLog(Folder(laptop.vault), laptop.state)
+    trail.meet(["somebody"])
+    lease = DeviceLease(laptop.vault, trail)
+
+    renewed = []
+    for now in (1000.0, 1000.0, 1020.0, 1021.0, 1030.0, 500.0):
+        assert lease.barred("USER.md", now) == ""
+        until = json.loads(file(laptop).read_bytes())["until"]
+        renewed.append(until - device_lease.DURATION)
+
+    assert renewed == [1000.0, 1000.0, 1000.0, 1021.0, 1021.0, 500.0]
+
+
+@pytest.mark.scenario("A27")
+def test_another_process_of_this_device_shares_its_lease_and_neither_deletes_that_of_the_other(
+    laptop: Desk,
+) -> None:
+    trail = AuditLog(Folder(laptop.vault), laptop.state)
+    trail.meet(["somebody"])
+    other = {"device": "laptop", "process": os.getpid() + 1, "until": 1060.0}
+    file(laptop).write_text(json.dumps(other))
+    lease = DeviceLease(laptop.vault, trail)
+
+    assert lease.barred("USER.md", 1000.0) == ""
+    assert json.loads(file(laptop).read_bytes()) == other, "it is new: it stays as it is"
+    assert lease.barred("USER.md", 1030.0) == ""
+    assert json.loads(file(laptop).read_bytes())["process"] == os.getpid()
+
+    file(laptop).write_text(json.dumps(other))
+    lease.release()
+    assert json.loads(file(laptop).read_bytes()) == other
