@@ -205,6 +205,36 @@ def test_a_removed_note_is_not_treated_as_deleted_at_first_sight(was: Was) -> No
     assert (NOTE in made.waiting) == (was == "file")
 
 
+REMOVALS: list[tuple[Was, Now, Now]] = [
+    ("file", "-", "="),
+    ("file", "=", "-"),
+    ("file", "-", "-"),
+    ("dir", "-", "-"),
+    ("dir", "-", "="),
+    ("dir", "=", "-"),
+]
+
+
+@pytest.mark.scenario("E89")
+@every(("was", "local", "remote"), REMOVALS)
+def test_a_removal_waits_until_each_side_that_lacks_the_path_is_certain(
+    was: Was, local: Now, remote: Now
+) -> None:
+    base, here, there = three_trees(was, local, remote, False)
+    lacks = [side for side, now in enumerate((local, remote)) if now == "-"]
+
+    for unsure in lacks:
+        trees = [here, there]
+        trees[unsure] = Tree(trees[unsure].nodes)
+        made = plan(base, *trees)
+        assert not made.actions, f"side {unsure} has seen the absence once"
+        assert set(made.waiting) & {NOTE, f"{NOTE}/c.md"}
+
+    made = plan(base, here, there)
+    assert made.actions
+    assert not made.waiting
+
+
 @pytest.mark.scenario("F106")
 def test_a_note_changed_in_a_removed_folder_survives_and_the_others_are_deleted() -> None:
     world = World.of({"keep.md": "k", "d": None, "d/a.md": "a", "d/b.md": "b"})
