@@ -42,6 +42,7 @@ GOOD: dict[str, Any] = {
     "ts": "2026-01-31",
     "paths": ["MEMORY.md"],
     "right": {"object": "wasps"},
+    "program": "chatgpt",
     "source": "no-such-folder",
     "target": "vault/copy",
 }
@@ -60,7 +61,7 @@ PARTS = {
     "source": "__call__",
     "forgetting": "forget take_back",
     "searcher": "index notes stats read",
-    "transfer": "import_from export",
+    "transfer": "import_from import_chats export",
 }
 """Part → its calls that a bot makes"""
 CALLS = [(part, name) for part, names in PARTS.items() for name in names.split()]

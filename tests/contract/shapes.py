@@ -18,6 +18,7 @@ from typing import (
 
 import msgspec
 
+from vault_memory.addons.transfer.chat_report import ChatImportJson
 from vault_memory.contract import (
     about_answers,
     answers,
@@ -85,7 +86,7 @@ SHAPES: dict[str, Any] = {
     "held promote": answers.DecidedJson,
     "history": {"versions": list[NoteVersion]},
     "host": (host_answers.VaultHostJson, DOCTOR),
-    "import": setup_answers.ImportJson,
+    "import": setup_answers.ImportJson | ChatImportJson,
     "inbox": edit_answers.InboxJson,
     "inbox approve": EDIT,
     "inbox reject": EDIT,

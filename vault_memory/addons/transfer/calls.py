@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from vault_memory.addons.transfer import exporter, importer
+from vault_memory.addons.transfer import chat_importer, chat_report, exporter, importer
+from vault_memory.conversations import calls as conversation_calls
 from vault_memory.edits.calls import EditCalls
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
+    from vault_memory.addons.transfer.chat_report import ChatReport
     from vault_memory.addons.transfer.exporter import ExportReport
     from vault_memory.addons.transfer.import_report import ImportReport
 
@@ -42,6 +44,27 @@ class TransferCalls:
             return importer.import_from(
                 self._edits, Path(source), scopes=scopes, now=now, dry_run=dry_run
             )
+
+    def import_chats(
+        self,
+        program: Literal["chatgpt", "claude"],
+        source: str | Path,
+        *,
+        user: str = "",
+        channel: str = "",
+        dry_run: bool = False,
+    ) -> "ChatReport":
+        """Import the conversations of an export into the transcripts of a person or a channel.
+
+        Without `user` they are those of the vault's owner. Turns that are recorded already are
+        not added again. Raises NoExport, OwnerUnknown, NightRuns, TurnNotRecorded.
+        """
+        person = user or self.vault.owner
+        if not person:
+            raise conversation_calls.OwnerUnknown("")
+        request = chat_report.ChatRequest(program, person, channel, dry_run)
+        conversations = conversation_calls.ConversationCalls(self.vault)
+        return chat_importer.import_chats(conversations, Path(source), request)
 
     def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "ExportReport":
         """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.

@@ -1,14 +1,16 @@
 """`import` and `export`: memory from other systems, and the vault for other programs."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.rendering import coloured_diff
+from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from vault_memory.addons.transfer.chat_report import ChatImportJson, ChatReport, Program
     from vault_memory.addons.transfer.exporter import ExportReport
     from vault_memory.addons.transfer.import_report import ImportReport
     from vault_memory.contract.setup_answers import ExportJson, ImportJson
@@ -17,13 +19,20 @@ if TYPE_CHECKING:
 EXPORT_FOLDER = "vault-memory-export"
 
 
+PROGRAMS = ("chatgpt", "claude")
+"""Programs whose conversations are imported"""
+
+
 @click.command("import")
 @click.argument("source")
+@click.argument("file", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would be imported; write nothing.")
 @scoped
 @common
 @click.pass_obj
-def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -> int:
+def import_(
+    context: Context, source: str, file: str | None, dry_run: bool, scopes: NamedScopes
+) -> int:
     """Import the memory in SOURCE. SOURCE itself is only read.
 
     \b
@@ -33,6 +42,8 @@ def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -
       Hermes                         of its name becomes a conflict copy
       a CLAUDE.md                    becomes SOUL.md
       the SOUL.md of the vault       its sections `Session Compaction …` move to MEMORY.md
+      chatgpt FILE, claude FILE      conversations go to the transcripts of --user, or of
+                                     --channel; FILE is the export, a zip or a folder
 
     Text that the vault has is not added again. Exit code 1 means that something was skipped.
 
@@ -40,12 +51,70 @@ def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -
     Example:
       vault-memory import ~/istota/memory.db --dry-run
     """
+    if file is not None or source in PROGRAMS:
+        return _import_chats(context, source, file, dry_run, scopes)
     with context.open(makes_names=not dry_run) as memory:
         report = memory.transfer.import_from(
             source, scopes=scopes.names() or None, now=context.now, dry_run=dry_run
         )
     context.emit(_import_json(report), lambda: "\n".join(_import_lines(report, dry_run)))
     return 1 if report.skipped else 0
+
+
+def _import_chats(
+    context: Context, program: str, file: str | None, dry_run: bool, scopes: NamedScopes
+) -> int:
+    """Import the conversations of an export."""
+    if program not in PROGRAMS:
+        raise UsageError(
+            f"conversations of {program!r} cannot be imported",
+            hint=f"name one of {', '.join(PROGRAMS)}",
+        )
+    if file is None:
+        raise UsageError(
+            "the file of the export is missing", hint=f"write `vault-memory import {program} FILE`"
+        )
+    # Fault: a turn is recorded once. With two names it would be a guess whose it is.
+    if scopes.groups or len(scopes.users) > 1 or len(scopes.channels) > 1:
+        raise UsageError(
+            "conversations go to one person, or to one channel",
+            hint="name one `--user`, one `--channel`, or both",
+        )
+    with context.open(makes_names=not dry_run) as memory:
+        report = memory.transfer.import_chats(
+            cast("Program", program),
+            file,
+            user="".join(scopes.users),
+            channel="".join(scopes.channels),
+            dry_run=dry_run,
+        )
+    context.emit(_chats_json(report), lambda: "\n".join(_chats_lines(report, dry_run)))
+    return 1 if report.skipped else 0
+
+
+def _chats_json(report: "ChatReport") -> "ChatImportJson":
+    return {
+        "conversations": report.conversations,
+        "turns": report.turns,
+        "known": report.known,
+        "first": report.first.isoformat() if report.first else None,
+        "last": report.last.isoformat() if report.last else None,
+        "left": dict(report.left),
+        "skipped": _skipped_json(report),
+    }
+
+
+def _chats_lines(report: "ChatReport", dry_run: bool) -> Iterator[str]:
+    verb = "would import" if dry_run else "imported"
+    days = f", {report.first} to {report.last}" if report.first else ""
+    counts = f"{report.turns} turns; {report.known} known already"
+    yield f"{verb} {counts}; {report.conversations} conversations{days}"
+    for reason, count in sorted(report.left.items()):
+        yield f"left out {count} messages {reason}"
+    for skipped in report.skipped:
+        yield f"skipped {skipped.path}: {skipped.reason}"
+    if report.turns and not dry_run:
+        yield "the next nights learn from them, the oldest first; `vault-memory sleep` begins now"
 
 
 def _import_json(report: "ImportReport") -> "ImportJson":
@@ -126,7 +195,7 @@ def _export_json(report: "ExportReport") -> "ExportJson":
     }
 
 
-def _skipped_json(report: "ExportReport | ImportReport") -> "list[PathRemarkJson]":
+def _skipped_json(report: "ChatReport | ExportReport | ImportReport") -> "list[PathRemarkJson]":
     return [{"path": file.path, "reason": file.reason} for file in report.skipped]
 
 
