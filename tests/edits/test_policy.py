@@ -3,6 +3,10 @@
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.commands import ApplyOps, EditText
+
+NOTES = "Users/main/memories/boats.md"
+"""A note of the person of USER.md"""
 
 
 def test_the_bot_edits_its_own_items(desk: Desk):
@@ -52,6 +56,27 @@ def test_the_bot_cannot_restore_an_item_a_person_deleted(desk: Desk):
 
     assert [refused.reason for refused in edit.rejected] == ["deleted_by_person"]
     assert "lack" not in desk.text()
+
+
+@pytest.mark.scenario("A9")
+def test_no_edit_of_another_note_restores_what_a_person_deleted(desk: Desk):
+    line = "my aunt lives in Porto"
+    desk.append(line, source="tool")
+    desk.save(desk.text().replace(f"- {line}\n", ""))
+    other = desk.save("## Tea\n\n- white\n", NOTES).read_text()
+    inserted = {"op": "insert", "insert_line": 3, "insert_text": f"- {line}"}
+    replaced = {"op": "str_replace", "old_str": "- white", "new_str": f"- {line}"}
+
+    for action in (
+        ApplyOps(({"op": "append", "heading": "Tea", "line": line},)),
+        EditText(inserted),
+        EditText(replaced),
+    ):
+        command = desk.curator.new_command(NOTES, "tool", desk.now, action)
+        edit = desk.curator.run(command, desk.now)
+
+        assert [refused.reason for refused in edit.rejected] == ["deleted_by_person"]
+        assert desk.text(NOTES) == other
 
 
 @pytest.mark.scenario("A9")

@@ -49,13 +49,11 @@ class _Change:
 
     def removed_keys(self) -> list[list[str]]:
         """Returns section and normalised text of the items that the edit removes."""
-        removed = _count_items(self.before) - _count_items(self.after)
-        return [list(key) for key in removed]
+        return [list(key) for key in _count_items(self.before) - _count_items(self.after)]
 
     def added_keys(self) -> list[list[str]]:
         """Returns section and normalised text of the items that the edit adds."""
-        new = _count_items(self.after) - _count_items(self.before)
-        return [list(key) for key in new]
+        return [list(key) for key in _count_items(self.after) - _count_items(self.before)]
 
     def new_items(self) -> list[NoteItem]:
         """Returns the items whose text was not in the note."""
@@ -82,8 +80,9 @@ def plan_text_edit(
     is_arrival = edit.get("op") == "rename" and not takes_note_away
     refusal = "" if is_arrival else _find_refusal(command, change, inputs)
     if refusal:
-        # What must not be stored is no proposal either.
-        is_final = takes_note_away or refusal in NEVER_STORED
+        # What must not be stored is no proposal either. Fault: as an op, a line that a person deleted
+        # from another note of the scope would be written again.
+        is_final = takes_note_away or refusal in (DELETED, *NEVER_STORED)
         proposal = None if is_final else _propose_as_ops(command, change, inputs)
         return proposal or EditPlan(before, before, (), (Rejected(op, refusal),))
     outcome = "noop_dup" if edited.after == before else "applied"
