@@ -7,7 +7,13 @@ import pytest
 
 from tests.edits.conftest import Desk
 from vault_memory.edits.conflict_copies import Conflicts
-from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
+from vault_memory.edits.conflict_copy import (
+    KEPT_FOR,
+    RENEWED_AFTER,
+    ConflictCopy,
+    ResolvedConflict,
+    Verdicts,
+)
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.rules.paths.layout import Layout
 
@@ -92,6 +98,33 @@ def test_a_conflict_stays_a_conflict_after_its_base_version_expired(folder: Fold
 
     assert folder.settle() == []
     assert folder.only().state == "conflict"
+
+
+def test_a_conflict_is_remembered_by_note_and_bytes_for_as_long_as_it_is_met(desk: Desk):
+    verdicts, now = Verdicts(desk.curator.writer), desk.now
+    verdicts.call_conflict("USER.md", "r1", now)
+    verdicts.call_conflict("USER.md", "r2", now)
+
+    def known(revision: str, note: str = "USER.md") -> bool:
+        return Verdicts(desk.curator.writer).is_conflict(note, revision)
+
+    assert [known("r1"), known("r3"), known("r1", "MEMORY.md")] == [True, False, False]
+    verdicts.call_conflict("USER.md", "r1", now + RENEWED_AFTER)
+    verdicts.call_conflict("USER.md", "r3", now + KEPT_FOR + RENEWED_AFTER / 2)
+    assert [known("r1"), known("r2"), known("r3")] == [True, False, True]
+
+
+def test_a_conflict_that_a_person_rewrote_on_one_side_still_waits_for_them(folder: Folder):
+    folder.save(HORN)
+    folder.save(LAMP)
+    folder.copy(BELLS)
+    assert folder.only().state == "conflict"
+    line = next(line for line in LAMP.splitlines() if "lamp" in line)
+    folder.save(LAMP.replace(line, "- radio is broken, so call by telephone"))
+
+    assert folder.settle() == []
+    assert folder.only().state == "conflict"
+    assert "bells" not in folder.text()
 
 
 def test_without_state_a_copy_that_lacks_a_line_of_the_note_is_left_to_a_person(folder: Folder):

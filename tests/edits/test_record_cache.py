@@ -307,3 +307,22 @@ def _records() -> st.SearchStrategy[Record]:
 @given(st.lists(st.lists(_records(), max_size=8), max_size=4))
 def test_the_union_merges_the_files_as_streams(files: list[list[Record]]) -> None:
     assert union(*files) == _merged_as_streams(*files)
+
+
+def test_what_is_cached_of_files_that_are_gone_is_freed(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    cache = RecordCache()
+    trail = vault.trail(cache)
+    for note in ("a.md", "b.md"):
+        trail.add(Record(note, "2026-01-01T00:00:00Z", "main", "cli", note))
+    assert len(trail.all()) == 2
+    both = cache._size
+
+    (vault.root / "a.md.audit.jsonl").unlink()
+
+    assert [record.id for record in trail.all()] == ["b.md"]
+    assert 0 < cache._size < both
+    (vault.root / "b.md.audit.jsonl").unlink()
+    assert trail.of("b.md") == ()
+    assert trail.all() == ()
+    assert cache._size == 0
