@@ -90,7 +90,8 @@ def _named_day() -> re.Pattern[str]:
         rf"(?:the )?(?P<d1>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of| de)? (?P<m1>{names})(?!\w)",
         rf"(?<!\w)(?P<m2>{names}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:])",
         r"(?P<m3>\d{1,2})月(?P<d3>\d{1,2})[日号號]?",
-        r"(?P<d4>\d{1,2})\.\s?(?P<m4>\d{1,2})\.",
+        # Fault: the day would run into the year of "1.6.26", or into the end of a version.
+        r"(?P<d4>\d{1,2})\.\s?(?P<m4>\d{1,2})\.(?!\d{1,3}(?!\d))",
     )
     return re.compile(rf"(?<![\d.])(?:{'|'.join(forms)}){_YEAR}", re.IGNORECASE)
 
