@@ -1,5 +1,6 @@
 """A record of the audit can be taken back: byte for byte, or item by item where the note changed since."""
 
+import dataclasses
 import json
 
 import pytest
@@ -87,6 +88,19 @@ def test_undo_restores_an_unchanged_note_byte_for_byte():
     assert undone.exact
     assert undone.raw == NOTE
     assert undone.proposed == ()
+
+
+def test_a_diff_that_does_not_lead_to_the_text_before_is_not_trusted():
+    after, record = run(NOTE, append("six"))
+    diff = record.diff.replace(b"-\n", b"").replace(b"+- six", b"+- seven")
+
+    for changed in (
+        dataclasses.replace(record, before="0" * 64),
+        dataclasses.replace(record, diff=diff),
+    ):
+        undone = undo(changed, after)
+        assert not undone.exact
+        assert undone.raw == NOTE
 
 
 def test_undoing_an_undo_restores_the_edit():
