@@ -11,6 +11,7 @@ from vault_memory.sync.actions import (
     DeleteRemote,
     Download,
     ForgetBase,
+    KeepBoth,
     MakeLocalDir,
     MakeRemoteDir,
     Merge,
@@ -24,7 +25,18 @@ from vault_memory.sync.actions import (
 from vault_memory.sync.plan.per_path import WAITING
 from vault_memory.sync.plan.planner import PARENT_MISSING, SyncPlan, batches, plan
 from vault_memory.sync.settings import Mode, Settings
-from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, Node, Tree, Unknown
+from vault_memory.sync.trees import (
+    Base,
+    BaseDir,
+    BaseFile,
+    Dir,
+    File,
+    Link,
+    Node,
+    Side,
+    Tree,
+    Unknown,
+)
 
 KEPT = "keep.md"
 
@@ -96,6 +108,21 @@ def test_directories_are_made_from_the_top_before_what_goes_into_them() -> None:
     ]
 
 
+def test_an_empty_directory_is_made_and_each_one_once() -> None:
+    local: dict[str, Node] = {"a": Dir(), "a/b": Dir()}
+    remote: dict[str, Node] = {"p": Dir(), "p/q": Dir()}
+
+    made = planned({}, local, remote)
+
+    assert sorted(shown(made)) == [
+        "MakeLocalDir p",
+        "MakeLocalDir p/q",
+        "MakeRemoteDir a",
+        "MakeRemoteDir a/b",
+    ]
+    assert {action.row for action in made.actions} == {"21", "22"}
+
+
 @every("side", ["local", "remote"])
 def test_a_directory_that_the_base_has_is_made_again_for_a_changed_file_in_it(side: str) -> None:
     base: Base = {"d": BaseDir(), "d/e": BaseDir(), "d/e/n.md": BaseFile("old", "t")}
@@ -143,6 +170,20 @@ def test_a_directory_with_something_that_takes_no_part_stays(left: str, settings
     assert not [action for action in made.actions if isinstance(action, RemoveLocalDir)]
     whole = planned(base, {path: node for path, node in local.items() if path != left}, {})
     assert shown(whole) == ["TrashLocal d/n.md", "RemoveLocalDir d"]
+
+
+@pytest.mark.scenario("F107", "F111")
+@every("side", ["local", "remote"])
+def test_a_file_does_not_wait_for_a_directory_that_something_keeps(side: Side) -> None:
+    """The directory has a file that takes no part: it never goes, so the file of its name gets another one."""
+    base: Base = {"d": BaseDir(), "d/n.md": BaseFile("old", "t")}
+    folder: dict[str, Node] = {"d": Dir(), "d/n.md": File("old", "t"), "d/.hidden": File("h", "t3")}
+    file: dict[str, Node] = {"d": File("new", "t2")}
+
+    made = planned(base, folder, file) if side == "remote" else planned(base, file, folder)
+
+    [kept] = [action for action in made.actions if isinstance(action, KeepBoth)]
+    assert (kept.path, kept.side) == ("d", side)
 
 
 @pytest.mark.scenario("E89")

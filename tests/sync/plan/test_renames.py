@@ -347,6 +347,18 @@ def moves(made: SyncPlan) -> list[str]:
             "d/:1 d/a.md:2 b.md:3",
             ["R d > e", "R b.md > e/b.md"],
         ),
+        (
+            "d/:1 d/a.md:2 b.md:3",
+            "e/:1 e/a.md:2 d/:9 d/b.md:3",
+            "d/:1 d/a.md:2 b.md:3",
+            ["R d > e"],
+        ),
+        (
+            "d/:1 d/a.md:2 x/:4 x/y.md:5 b.md:3",
+            "e/:1 e/a.md:2 d/:4 d/y.md:5 d/b.md:3",
+            "d/:1 d/a.md:2 x/:4 x/y.md:5 b.md:3",
+            ["R d > e", "R x > d", "R b.md > d/b.md"],
+        ),
     ],
 )
 def test_what_one_side_renamed_is_moved_on_the_other(
