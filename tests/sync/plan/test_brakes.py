@@ -9,6 +9,7 @@ from vault_memory.sync.actions import (
     Action,
     DeleteRemote,
     Download,
+    Merge,
     Refetch,
     Refresh,
     RemoveRemoteDir,
@@ -317,3 +318,61 @@ def test_a_delete_waits_for_a_second_sighting_and_is_reported_as_waiting() -> No
     assert not once.actions
     assert set(once.waiting) == {"0.md"}
     assert kinds(twice.actions) == {TrashLocal}
+
+
+@pytest.mark.scenario("E94")
+@every(("older", "words"), [(["1.md"], "1 note would"), (["1.md", "2.md"], "2 notes would")])
+def test_b9_older_files_here_are_not_uploaded_and_what_they_lack_is_not_deleted(
+    older: list[str], words: str
+) -> None:
+    base, here, there = vault(6)
+    changed = {name: File(f"older {name}", id=f"l{name}") for name in ("1.md", "2.md", "3.md")}
+    edited = {"2.md": File("theirs", "t2", "r2.md"), "4.md": File("theirs", "t4", "r4.md")}
+    local, remote = without(here | changed, "5.md"), Tree(there | edited)
+
+    made = plan(base, local, remote, Settings(older_here=frozenset(older)))
+
+    assert words in made.older_here
+    held = {(type(entry.action), entry.action.path) for entry in made.held}
+    assert {(Upload, "1.md"), (DeleteRemote, "5.md")} <= held
+    assert ((Merge, "2.md") in held) == ("2.md" in older)
+    done = {(type(action), action.path) for action in made.actions}
+    assert {(Upload, "3.md"), (Download, "4.md")} <= done
+    let = plan(base, local, remote, Settings(older_here=frozenset(older), approve_restore=True))
+    assert (let.older_here, let.held) == ("", ())
+
+
+@pytest.mark.scenario("E94")
+def test_b9_pictures_of_a_restored_server_are_held_with_the_notes_that_went_back() -> None:
+    base, here, there = vault(8)
+    for name in ("a.png", "new.png"):
+        there[name] = File("other", "t9", name)
+    base["a.png"], here["a.png"] = BaseFile("mine", "t8", "i", "a.png"), File("mine", id="i")
+    back = {f"{number}.md": File(f"old {number}", "t9", f"r{number}.md") for number in range(5)}
+    edited = {"5.md": File("new", "t9", "r5.md")}
+    settings = Settings(gone_back=frozenset(back), restored_before=True)
+
+    made = plan(base, Tree(here), Tree(there | back | edited), settings)
+
+    assert made.restored
+    assert {entry.action.path for entry in made.held} == {*back, "a.png"}
+    assert {action.path for action in made.actions} == {"5.md", "new.png"}
+
+
+def test_b4_a_required_note_that_is_missing_is_named() -> None:
+    assert missing({"USER.md": File("u")}, ["USER.md", "MEMORY.md"]) == {"MEMORY.md"}
+
+
+@pytest.mark.scenario("D80")
+def test_b6_a_path_is_a_fight_when_writers_take_turns_often_within_a_minute() -> None:
+    def turns(count: int, seconds: float = 1.0, path: str = "a.md") -> list[Rewrite]:
+        return [Rewrite(path, at * seconds, "us" if at % 2 else "them") for at in range(count)]
+
+    assert fights(turns(7), 10.0) == {"a.md"}
+    assert fights(turns(6), 10.0) == frozenset()
+    assert fights(turns(7)[::-1], 10.0) == {"a.md"}, "in any order"
+    assert fights([*turns(4), *turns(4, path="b.md")], 10.0) == frozenset()
+    assert fights([Rewrite("a.md", at, "us") for at in range(20)], 30.0) == frozenset()
+    assert fights(turns(7), 60.0) == {"a.md"}
+    assert fights(turns(7), 60.5) == frozenset(), "the first one is too long ago"
+    assert fights(turns(7), 5.5) == frozenset(), "the last one has not come yet"
