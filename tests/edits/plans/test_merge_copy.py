@@ -185,3 +185,11 @@ def test_contradictory_or_torn_records_are_left_to_a_person():
 @given(st.binary(max_size=80), st.binary(max_size=80))
 def test_any_bytes_are_accepted_as_a_log(log: bytes, copy: bytes):
     assert fold_log(log, copy).state in ("identical", "contained", "mergeable", "conflict")
+
+
+def test_without_a_stored_version_a_copy_is_merged_unasked_only_if_the_note_has_no_line_more():
+    note = b"## Tea\n- green\n"
+
+    assert fold(note, note + b"- black\n", (), day=DAY).certain
+    assert not fold(note + b"- red wine\n", note + b"- black\n", (), day=DAY).certain
+    assert fold(OURS, THEIRS, numbered(ROOT, OURS), day=DAY).certain, "the base is stored"
