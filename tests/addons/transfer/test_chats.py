@@ -352,6 +352,20 @@ def test_an_import_that_is_killed_is_continued_by_the_next(tmp_path: Path) -> No
     assert len(ids) == len(set(ids)) == 3000
 
 
+def test_a_turn_of_which_half_was_written_is_imported_again(
+    memory: VaultMemory, tmp_path: Path
+) -> None:
+    source = written(tmp_path / "conversations.json", HOMES)
+    memory.transfer.import_chats("chatgpt", source, user="mira")
+    (file,) = memory.root.rglob("2024-*.jsonl")
+    torn = file.read_bytes()[:-30]
+    file.write_bytes(torn)
+
+    assert memory.transfer.import_chats("chatgpt", source, user="mira").turns == 1
+    assert file.read_bytes().startswith(torn)
+    assert len(turns_of(memory.root)) == 4
+
+
 # ---- nights --------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.addons.transfer import chat_exports, chatgpt, claude
+import msgspec
+
+from vault_memory.addons.transfer import chat_exports, chat_messages, chatgpt, claude
 from vault_memory.addons.transfer.chat_exports import ExportBroken, NoExport
 from vault_memory.addons.transfer.chat_messages import Chat, ForeignShape, Message
 from vault_memory.addons.transfer.chat_report import ChatReport, ChatRequest, Program
@@ -153,6 +155,7 @@ class _ChatImporter:
 
     def _turn(self, conversation: Chat, message: Message) -> Turn:
         request = self._request
+        # Fault: the words of a source that is unknown count as those of somebody else.
         return Turn(
             id=f"{request.program}:{_plain(message.id)}",
             ts=message.at.isoformat(),
@@ -209,9 +212,7 @@ class _RecordedIds:
 
     def __init__(self, vault: "OpenVault", request: ChatRequest) -> None:
         self._folder = vault.folder
-        # Fault: a forgotten turn keeps its line without its text. A reader of turns would not see
-        # it, and the import would bring its text back.
-        self._pattern = re.compile(rb'"id"\s*:\s*"(%s:[\w.-]+)"' % request.program.encode())
+        self._sign = f'"{request.program}:'.encode()
         self._paths: dict[date, set[str]] = defaultdict(set)
         self._ids: dict[date, set[str]] = {}
         for path in vault.folder.listing(suffixes=(".jsonl",)).entries:
@@ -250,7 +251,22 @@ class _RecordedIds:
         except NoteNotFound:
             # A person deleted the file after the listing.
             return set()
-        return {match.decode() for match in self._pattern.findall(raw)}
+        return {_id_on(line) for line in raw.split(b"\n") if self._sign in line}
+
+
+class _TranscriptLine(msgspec.Struct):
+    """A line of a transcript. A forgotten turn has an id still, and no text."""
+
+    id: str = ""
+
+
+def _id_on(line: bytes) -> str:
+    """Returns the id on a line of a transcript; empty for a line that is not complete."""
+    try:
+        return chat_messages.decoded(line, _TranscriptLine).id
+    except ForeignShape:
+        # Fault (B42): an import that was killed leaves half a line, whose turn is not recorded.
+        return ""
 
 
 def _plain(id_: str) -> str:
