@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.addons.transfer import chat_importer, chat_report, exporter, importer
+from vault_memory.addons.transfer import chat_importer, chat_report, exporter, importer, okf_bundles
 from vault_memory.conversations import calls as conversation_calls
 from vault_memory.edits.calls import EditCalls
 from vault_memory.rules.call_values import checked_calls
@@ -32,8 +33,11 @@ class TransferCalls:
         scopes: Sequence[str] | None = None,
         now: datetime | None = None,
         dry_run: bool = False,
+        format: Literal["", "okf"] = "",
     ) -> "ImportReport":
         """Import a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md.
+
+        With `format` the source is a bundle of the Open Knowledge Format.
 
         The source is only read, and text that the vault has is not added again.
         `scopes` None means all people and channels of the source. Raises UsageError.
@@ -42,7 +46,12 @@ class TransferCalls:
             check_scopes(scopes)
         with self._edits.transaction():
             return importer.import_from(
-                self._edits, Path(source), scopes=scopes, now=now, dry_run=dry_run
+                self._edits,
+                Path(source),
+                scopes=scopes,
+                now=now,
+                dry_run=dry_run,
+                is_bundle=bool(format),
             )
 
     def import_chats(
@@ -66,8 +75,16 @@ class TransferCalls:
         conversations = conversation_calls.ConversationCalls(self.vault)
         return chat_importer.import_chats(conversations, Path(source), request)
 
-    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "ExportReport":
+    def export(
+        self,
+        target: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
+        format: Literal["", "okf"] = "",
+    ) -> "ExportReport":
         """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.
+
+        With `format` the notes become a bundle of the Open Knowledge Format.
 
         A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
         vault. Raises UsageError.
@@ -75,4 +92,5 @@ class TransferCalls:
         if scopes is not None:
             check_scopes(scopes)
         with self._edits.transaction():
-            return exporter.export(self._edits, Path(target), scopes=scopes)
+            write = partial(okf_bundles.write_bundle, self._edits) if format else None
+            return exporter.export(self._edits, Path(target), scopes=scopes, write=write)

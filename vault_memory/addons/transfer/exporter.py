@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,11 +72,18 @@ class ExportReport:
     skipped: tuple[Skipped, ...] = ()
 
 
-def export(edits: "EditCalls", target: Path, *, scopes: Collection[str] | None) -> ExportReport:
+def export(
+    edits: "EditCalls",
+    target: Path,
+    *,
+    scopes: Collection[str] | None,
+    write: "Callable[[VaultFiles, Path], int] | None" = None,
+) -> ExportReport:
     """Export the files of these scopes and the dump to a folder.
 
     A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
-    vault. Raises TargetInUse, TargetInVault, UsageError.
+    vault. `write` writes another form of the files to the folder, and returns the number of its
+    records. Raises TargetInUse, TargetInVault, UsageError.
     """
     # Fault: a text is a collection of letters. None of them is a scope, and the export
     # would be empty without a sign.
@@ -90,10 +97,11 @@ def export(edits: "EditCalls", target: Path, *, scopes: Collection[str] | None) 
     # Fault: a rename to another disk is not one step, and a crash would leave half an
     # export. So the folder is beside the target.
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    dump_only = target.suffix == ".jsonl"
+    dump_only = target.suffix == ".jsonl" and write is None
     try:
-        run = _Export(edits, scopes, None if dump_only else folder / VAULT_FOLDER)
-        count = _write_dump(folder / DUMP, run.lines())
+        copies = None if dump_only or write else folder / VAULT_FOLDER
+        run = VaultFiles(edits, scopes, copies)
+        count = write(run, folder) if write else _write_dump(folder / DUMP, run.lines())
         # Fault: the target may have appeared while the export was running.
         _check_target(edits, target)
         os.replace(folder / DUMP if dump_only else folder, target)
@@ -132,8 +140,8 @@ def _is_empty_file(path: Path) -> bool:
     return path.is_file() and path.stat().st_size == 0
 
 
-class _Export:
-    """One export. It reads each file once, for its copy and for the dump."""
+class VaultFiles:
+    """The files of one export. It reads each file once, for its copy and for the dump."""
 
     def __init__(
         self, edits: "EditCalls", scopes: Collection[str] | None, copies: Path | None
@@ -150,6 +158,12 @@ class _Export:
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines of the dump in the order of the paths, and copy each file."""
+        for path, place, raw in self:
+            yield from map(self._masked, _file_lines(path, place, raw))
+        yield from self._proposals()
+
+    def __iter__(self) -> "Iterator[tuple[str, Place, bytes]]":
+        """Yield each file with its place in the order of the paths, and copy it."""
         folder = self._edits.vault.folder
         with folder.held():
             listing = folder.listing()
@@ -160,8 +174,7 @@ class _Export:
                     continue
                 raw = self._read(path)
                 if raw is not None:
-                    yield from map(self._masked, _file_lines(path, place, raw))
-        yield from self._proposals()
+                    yield path, place, raw
 
     def _skip_unlisted(self, listing: "Listing") -> None:
         """Report what could not be listed: an export must not look complete without it."""

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.addons.transfer import okf_bundles, workspace
 from vault_memory.addons.transfer import persona as transfer_persona
-from vault_memory.addons.transfer import workspace
 from vault_memory.addons.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.addons.transfer.istota import ImportedText, IstotaMemory, read_istota
 from vault_memory.edits import commands
@@ -56,10 +56,11 @@ def import_from(
     scopes: Collection[str] | None,
     now: datetime | None,
     dry_run: bool,
+    is_bundle: bool = False,
 ) -> ImportReport:
-    """Import a workspace, a persona, or the facts and texts of a database.
+    """Import a workspace, a persona, a bundle, or the facts and texts of a database.
 
-    Raises NoSource, NoWorkspace, ForeignDatabase, UsageError.
+    Raises NoSource, NoWorkspace, NoBundle, ForeignDatabase, UsageError.
     """
     # Fault: a text is a collection of letters. None of them is a scope, and nothing
     # would be imported without a sign.
@@ -68,6 +69,10 @@ def import_from(
             f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the source"
         )
     request = ImportRequest(scopes, moment(now), dry_run)
+    if is_bundle:
+        if not source.is_dir():
+            raise okf_bundles.NoBundle(source)
+        return okf_bundles.import_bundle(edits, source, request)
     persona = transfer_persona.own_persona(edits, source)
     if persona:
         return transfer_persona.move_compactions(edits, persona, request)

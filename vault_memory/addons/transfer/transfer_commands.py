@@ -1,7 +1,7 @@
 """`import` and `export`: memory from other systems, and the vault for other programs."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXPORT_FOLDER = "vault-memory-export"
 
 
+BUNDLE: "Literal['okf']" = "okf"
 PROGRAMS = ("chatgpt", "claude")
 """Programs whose conversations are imported"""
 
@@ -44,6 +45,7 @@ def import_(
       the SOUL.md of the vault       its sections `Session Compaction …` move to MEMORY.md
       chatgpt FILE, claude FILE      conversations go to the transcripts of --user, or of
                                      --channel; FILE is the export, a zip or a folder
+      okf FOLDER                     the concepts of a bundle become notes
 
     Text that the vault has is not added again. Exit code 1 means that something was skipped.
 
@@ -51,11 +53,16 @@ def import_(
     Example:
       vault-memory import ~/istota/memory.db --dry-run
     """
-    if file is not None or source in PROGRAMS:
+    is_bundle = source == BUNDLE and file is not None
+    if not is_bundle and (file is not None or source in PROGRAMS):
         return _import_chats(context, source, file, dry_run, scopes)
     with context.open(makes_names=not dry_run) as memory:
         report = memory.transfer.import_from(
-            source, scopes=scopes.names() or None, now=context.now, dry_run=dry_run
+            file or source,
+            scopes=scopes.names() or None,
+            now=context.now,
+            dry_run=dry_run,
+            format=BUNDLE if is_bundle else "",
         )
     context.emit(_import_json(report), lambda: "\n".join(_import_lines(report, dry_run)))
     return 1 if report.skipped else 0
@@ -68,7 +75,7 @@ def _import_chats(
     if program not in PROGRAMS:
         raise UsageError(
             f"conversations of {program!r} cannot be imported",
-            hint=f"name one of {', '.join(PROGRAMS)}",
+            hint=f"name one of {', '.join(PROGRAMS)}, or {BUNDLE} for a bundle",
         )
     if file is None:
         raise UsageError(
@@ -157,6 +164,7 @@ def _summary(report: "ImportReport", dry_run: bool) -> str:
 
 
 @click.command()
+@click.argument("path", required=False)
 @click.option(
     "--to",
     "target",
@@ -165,22 +173,35 @@ def _summary(report: "ImportReport", dry_run: bool) -> str:
     show_default=True,
     help="The new folder, or a new file that ends in `.jsonl`.",
 )
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice([BUNDLE]),
+    help="Write the notes as a bundle of the Open Knowledge Format.",
+)
 @scoped
 @common
 @click.pass_obj
-def export(context: Context, target: str, scopes: NamedScopes) -> int:
+def export(
+    context: Context,
+    path: str | None,
+    target: str,
+    format_: "Literal['okf'] | None",
+    scopes: NamedScopes,
+) -> int:
     """Export all notes, transcripts and audit logs as they are, with `memory.jsonl`.
 
     `memory.jsonl` has one line of JSON for each item, fact and turn. A PATH that ends in
     `.jsonl` gets only these lines. The command overwrites nothing. Exit code 1 means that a
-    file could not be read; the others are exported.
+    file could not be read; the others are exported. --to can be left out before PATH.
 
     \b
     Example:
       vault-memory export --to ~/backup/memory --user mira
     """
+    target = path or target
     with context.open() as memory:
-        report = memory.transfer.export(target, scopes=scopes.names() or None)
+        report = memory.transfer.export(target, scopes=scopes.names() or None, format=format_ or "")
     context.emit(_export_json(report), lambda: "\n".join(_export_lines(report, target)))
     return 1 if report.skipped else 0
 

@@ -57,7 +57,7 @@ class NoWorkspace(UsageError):
 def import_workspace(edits: "EditCalls", source: Path, request: ImportRequest) -> ImportReport:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
     _check_workspace(source, Path(edits.vault.root))
-    copier = _Copier(edits, request)
+    copier = Copier(edits, request)
     folder = Folder(source)
     for path in sorted(_candidates(folder, copier.report)):
         target = RENAMED.get(path, path)
@@ -71,7 +71,7 @@ def import_workspace(edits: "EditCalls", source: Path, request: ImportRequest) -
 
 def import_persona(edits: "EditCalls", source: Path, request: ImportRequest) -> ImportReport:
     """Copy the instructions of an older bot to SOUL.md."""
-    copier = _Copier(edits, request)
+    copier = Copier(edits, request)
     place = edits.vault.layout.place(PERSONA)
     if place and request.includes(place.scope):
         copier.copy(Folder(source.parent), source.name, PERSONA)
@@ -102,7 +102,7 @@ def _candidates(folder: Folder, report: ImportReport) -> Iterator[str]:
         yield from listing.entries
 
 
-class _Copier:
+class Copier:
     """Copies files of one workspace into the vault."""
 
     def __init__(self, edits: "EditCalls", request: ImportRequest) -> None:
@@ -114,12 +114,13 @@ class _Copier:
         """Copy a file to the path `target`, or beside the note that is there."""
         largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
         try:
-            self._add(target, folder.read(path, max_bytes=largest).raw)
+            self.add(target, folder.read(path, max_bytes=largest).raw)
         except VaultError as error:
             # A file may be unreadable or too large: all others are still copied.
             self.report.skip(path, error.message)
 
-    def _add(self, path: str, raw: bytes) -> None:
+    def add(self, path: str, raw: bytes) -> None:
+        """Add a note, or a copy beside the note that is there. Raises VaultError."""
         # Fault (A1): the note may appear between these two calls. Then it is compared
         # like any other.
         if self._vault.folder.stat(path) is None and self._create(path, raw):
