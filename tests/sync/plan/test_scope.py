@@ -8,9 +8,9 @@ from tests.every import every
 from tests.sync.pretend import World, remove, rename, settle, write
 from vault_memory.sync.actions import Download, ForgetBase, Merge, changes
 from vault_memory.sync.plan.planner import plan
-from vault_memory.sync.plan.sync_exclusions import matches
-from vault_memory.sync.settings import Mode, Settings
-from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Link, Node, Tree, Unknown
+from vault_memory.sync.plan.sync_exclusions import matches, unfit
+from vault_memory.sync.settings import Mode, Names, Settings
+from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Link, Node, Special, Tree, Unknown
 
 KEEP = {"keep.md": BaseFile("k", "t0", "0", "0")}
 KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}
@@ -216,3 +216,62 @@ def test_different_bytes_under_the_same_tag_count_as_a_change() -> None:
     ).actions
 
     assert isinstance(action, Download)
+
+
+@every(
+    ("path", "names", "reason"),
+    [
+        ("a.md", Names(), None),
+        ("d/CON.md", Names(), None),
+        ("d/CON.md", Names(strict=True), "the name is reserved on Windows"),
+        ("d/..", Names(), "it is no name for a file"),
+        ("d/", Names(), "it is no name for a file"),
+        ("a\\b.md", Names(refuses=lambda path: "no"), "there is a backslash in its name"),
+        ("d/a.md", Names(refuses=lambda path: f"no {path}"), "no d/a.md"),
+        ("d/a.md", Names(refuses=lambda path: None), None),
+        ("d/" + "\u00e4" * 127 + "a", Names(), None),
+        ("d/" + "\u00e4" * 128, Names(), "the name is longer than 255 bytes"),
+    ],
+)
+def test_a_side_says_why_it_cannot_hold_a_name(path: str, names: Names, reason: str | None) -> None:
+    assert unfit(path, names) == reason
+
+
+@every(
+    ("here", "there", "reason"),
+    [
+        (Special(), None, "it is not a regular file"),
+        (Link(), File("x", "t"), "a link is never followed"),
+        (None, Special(), "it is neither a file nor a directory on the server"),
+        (File("x"), Link(), "it is neither a file nor a directory on the server"),
+        (Unknown("it cannot be read"), None, "it cannot be read"),
+        (None, File("x"), "the server gives no ETag for it"),
+        (File("x"), None, ""),
+        (Dir(), Dir(), ""),
+    ],
+)
+def test_a_thing_that_is_no_plain_file_or_cannot_be_known_is_left_alone(
+    here: Node | None, there: Node | None, reason: str
+) -> None:
+    local = KEPT_HERE | ({"a": here} if here else {})
+    remote = KEPT_THERE | ({"a": there} if there else {})
+
+    made = plan(KEEP, Tree(local), Tree(remote))
+
+    assert made.unknown.get("a", "") == reason
+    assert bool(made.actions) != bool(reason)
+
+
+def test_a_size_and_a_fight_are_told_for_either_side() -> None:
+    settings = Settings(largest=10, fights=frozenset({"b.md"}))
+    for side in (0, 1):
+        trees = [KEPT_HERE, KEPT_THERE]
+        trees[side] = trees[side] | {
+            "a.md": File("x", "t", size=11),
+            "b.md": File("x", "t", size=10),
+            "c.md": File("x", "t", size=10),
+        }
+        made = plan(KEEP, Tree(trees[0]), Tree(trees[1]), settings)
+        assert made.skipped == {"a.md": "it is larger than 10 bytes"}
+        assert set(made.unknown) == {"b.md"}
+        assert [action.path for action in made.actions] == ["c.md"]
