@@ -632,6 +632,7 @@ def peak_of(folder: Path, count: int) -> int:
 
 
 @pytest.mark.sampled
+@pytest.mark.timeout(900)
 def test_three_hundred_thousand_messages_need_no_more_memory_than_a_tenth(tmp_path: Path) -> None:
     tenth = peak_of(tmp_path / "tenth", 30_000)
 
