@@ -9,7 +9,7 @@ from tests.edits.conftest import ANN, BEN, TEA
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.calls import EditOptions
-from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.edit_errors import NoteChanged, UnclearId
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.people import NameTaken
 from vault_memory.errors import BadPath, NoteNotFound, UsageError
@@ -287,3 +287,82 @@ def test_one_page_that_cannot_be_read_delays_no_other(
     assert text(memory, BEN) == TEA
     said = [record.getMessage() for record in caplog.records]
     assert any(bens in message and "waits" in message for message in said)
+
+
+def test_the_memory_tool_edits_a_note_as_a_text_and_is_recorded_as_the_bot(
+    memory: VaultMemory,
+) -> None:
+    edits = memory.edits
+    edit = {"op": "insert", "insert_line": 5, "insert_text": "- black"}
+    revision = memory.read(ANN).revision
+
+    with pytest.raises(NoteChanged):
+        edits.edit_text(ANN, edit, expected="0" * 64, now=NOW)
+    shown = edits.edit_text(ANN, edit, dry_run=True, now=NOW)
+    assert (text(memory), edits.log()) == (TEA, ())
+    done = edits.edit_text(ANN, edit, expected=revision, now=NOW)
+
+    assert done.after == shown.after
+    assert text(memory) == f"{TEA}- black\n"
+    [record] = edits.log()
+    assert (record.source, record.user_id) == ("tool", "ann")
+    assert [applied.op["op"] for applied in record.applied] == ["insert"]
+
+
+def test_a_write_that_waits_is_listed_and_done_when_its_note_can_be_written(
+    memory: VaultMemory,
+) -> None:
+    edits, note = memory.edits, Path(memory.root) / ANN
+    note.chmod(0o444)
+    waits = append(memory, "black")
+    assert [pending.reason for pending in waits.pending] == ["read_only"]
+    assert [(each.note, each.id) for each in edits.waiting()] == [(ANN, waits.pending[0].id)]
+    assert edits.is_busy()
+    assert edits.process_due(NOW) == 0
+
+    note.chmod(0o644)
+    assert edits.process_due(NOW + timedelta(minutes=5)) == 1
+    assert (edits.waiting(), edits.is_busy()) == ([], False)
+    assert "- black" in text(memory)
+
+
+def test_what_the_program_wrote_is_known_and_survives_upkeep(memory: VaultMemory) -> None:
+    edits = memory.edits
+    done = append(memory, "black")
+    assert done.after
+    assert done.before
+
+    edits.prune()
+    edits.repair_journal("a test")
+
+    assert edits.is_ours(ANN, done.after)
+    assert not edits.is_ours(ANN, done.before)
+    assert not edits.is_ours(BEN, done.after)
+    assert [version.revision for version in edits.history(ANN)] == [done.after, done.before]
+    assert list(Path(memory.root).rglob("*journal*")) == []
+
+
+def test_the_past_of_a_renamed_note_follows_it(memory: VaultMemory) -> None:
+    append(memory, "black")
+    new = ANN.replace("USER.md", "RULES.md")
+    (Path(memory.root) / ANN).rename(Path(memory.root) / new)
+
+    assert memory.edits.follow_renames() == {ANN: new}
+    assert memory.edits.follow_renames() == {}
+    assert [record.note for record in memory.edits.log()] == [new]
+
+
+def test_a_note_that_cannot_be_read_stops_no_review(
+    memory: VaultMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    proposed(memory)
+    proposed(memory, BEN)
+    unreadable = Path(memory.root) / BEN
+    unreadable.unlink()
+    unreadable.symlink_to(unreadable.name)
+    (Path(memory.root) / ANN).write_text(TEA.replace("- green\n", "- white\n"))
+
+    memory.edits.review([BEN, ANN])
+
+    assert [proposal.note for proposal in memory.edits.inbox()] == [BEN]
+    assert any(BEN in record.getMessage() for record in caplog.records)
