@@ -85,6 +85,28 @@ def test_proposals_are_added_once_after_a_persons_own_text():
     assert add_to_inbox(once, ALL) == once + "\r\n".join((*lines_for(THIRD), "")).encode()
 
 
+@every(
+    ("raw", "gap"),
+    [
+        (b"Words.\n", b"\n"),
+        (b"Words.", b"\n\n"),
+        (b"Words.\n\n", b""),
+        (b"Words.\n \n", b""),
+        (b"Words.\r\n", b"\r\n"),
+        (b"# Title\n", b"\n"),
+        (PAGE, b""),
+        (PAGE.rstrip(b"\n"), b"\n"),
+    ],
+)
+def test_a_blank_line_parts_the_entries_from_other_text_and_not_from_each_other(raw, gap):
+    other = propose("USER.md", Append("Tea", "black"), "why")
+
+    added = add_to_inbox(raw, [other])
+
+    eol = b"\r\n" if b"\r\n" in raw else b"\n"
+    assert added == raw + gap + eol.join([*(line.encode() for line in lines_for(other)), b""])
+
+
 @pytest.mark.parametrize("mark", [b"[x]", b"[X]"])
 def test_a_tick_approves_and_a_dash_or_a_deleted_line_rejects(mark):
     lines = PAGE.splitlines(keepends=True)
