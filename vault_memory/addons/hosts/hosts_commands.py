@@ -29,10 +29,11 @@ from vault_memory.cli.options import (
     private,
     scope_option,
 )
-from vault_memory.errors import UsageError
+from vault_memory.errors import NoVault, UsageError
 from vault_memory.mcp import tools as mcp_tools
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search import scope_names
+from vault_memory.vault import locate
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.host import Host
@@ -254,19 +255,28 @@ def install(context: Context, host: str | None, check: bool, options: InstallOpt
             " `--check` tells which are connected",
         )
     name_owner(context, options)
-    with context.open(makes_names=not options.uninstall) as memory:
-        if context.new and not (options.uninstall or options.dry_run):
+    if options.uninstall:
+        # Fault: what is in the hosts would stay there for ever once the vault is gone or damaged.
+        installation = _carry_out(context, None, host, options)
+    else:
+        installation = _connect(context, host, options)
+    context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
+
+
+def _connect(context: Context, host: str, options: InstallOptions) -> Installation:
+    """Put everything in, and warn of what others will read."""
+    with context.open(makes_names=True) as memory:
+        if context.new and not options.dry_run:
             # Fault: the server would refuse the new name until its first turn is recorded.
             scope_names.make_folders(memory.root, context.named)
-        if not options.uninstall:
-            with context.progress() as progress:
-                # A hook has no time to read a complete vault.
-                memory.refresh(progress)
+        with context.progress() as progress:
+            # A hook has no time to read a complete vault.
+            memory.refresh(progress)
         installation = _carry_out(context, memory, host, options)
         warning = installation.caller.warning(memory.scopes(), memory.layout)
-    if warning and not options.uninstall:
+    if warning:
         context.say(warning)
-    context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
+    return installation
 
 
 def _check(context: Context, host: str | None) -> None:
@@ -282,14 +292,20 @@ def _check(context: Context, host: str | None) -> None:
 
 
 def _carry_out(
-    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
+    context: Context, memory: "VaultMemory | None", host: str, options: InstallOptions
 ) -> Installation:
-    """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
+    """Change the configuration of the host. Raises UsageError, HostFileUnusable.
+
+    Without a vault the plan is one to remove: it needs only our names.
+    """
     request = _request(context, memory, host, options)
     program = programs.host(host)
     _check_host(program, request)
     plan = program.plan(request, os.environ)
-    state = memory.vault.state.path
+    if memory:
+        state = memory.vault.state.path
+    else:
+        state = installer.recorded_state(_named_root(context), plan, os.environ)
     changes = installer.Installer(
         "uninstall" if options.uninstall else "install",
         state,
@@ -342,15 +358,13 @@ def _register(state: Path, request: "InstallRequest", host: str, options: Instal
 
 
 def _request(
-    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
+    context: Context, memory: "VaultMemory | None", host: str, options: InstallOptions
 ) -> "InstallRequest":
     """Return how the host starts this program, and which person it serves."""
-    user = options.user
-    if not user:
-        user = memory.layout.user if options.uninstall else only_person(memory)
+    user = options.user or (only_person(memory) if memory else "")
     request = install_plan.InstallRequest(
         _program(),
-        _vault(memory),
+        _vault(memory) if memory else Path(),
         user,
         options.channel or "",
         Path(os.path.abspath(context.config)) if context.config else None,
@@ -364,20 +378,33 @@ def _request(
 
 
 def _in_project(
-    memory: "VaultMemory", request: "InstallRequest", options: InstallOptions, named: str
+    memory: "VaultMemory | None", request: "InstallRequest", options: InstallOptions, named: str
 ) -> "InstallRequest":
     """Return the request for a project in the named folder. Raises UsageError."""
     # A host names the real path of its folder, behind links.
     folder = Path(os.path.realpath(named))
     # A folder that is gone can still be disconnected.
-    if not folder.is_dir() and not options.uninstall:
+    if memory and not folder.is_dir():
         raise UsageError(
             f"`{named}` is not a folder", hint="name the folder of the project after `--project`"
         )
-    register = projects.Projects(memory.vault.state.path)
-    name = options.channel or register.name_for(folder)
+    name = options.channel or ""
+    if memory and not name:
+        name = projects.Projects(memory.vault.state.path).name_for(folder)
     # Nobody else reads what a bot answers beside the code, so the person's memory stays open.
     return replace(request, project=folder, channel=name, groups=(name,), private=True)
+
+
+def _named_root(context: Context) -> Path | None:
+    """Return the folder of the vault, which may be away; None when none is named or around."""
+    named = context.vault or os.environ.get("VAULT_MEMORY_VAULT")
+    if named:
+        return Path(named).expanduser()
+    try:
+        return locate.locate(None, {}, start=Path.cwd())
+    except (NoVault, OSError):
+        # Fault: the current folder itself may have been deleted with the vault.
+        return None
 
 
 def _tools() -> "tuple[Mapping[str, object], ...]":

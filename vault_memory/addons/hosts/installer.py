@@ -20,7 +20,8 @@ from vault_memory.addons.hosts.config_edits import SERVER_NAME, CreatedPaths, Ed
 from vault_memory.addons.hosts.install_plan import InstallPlan
 from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
-from vault_memory.errors import ConfigError
+from vault_memory.errors import ConfigError, VaultMemoryError
+from vault_memory.vault import marker, state_dir
 
 RECORD = "hosts.json"
 """In the state folder: what was created in which file, so that exactly that is removed"""
@@ -123,6 +124,34 @@ class Installer:
         text = _decode(file, before)
         _, created = edit.put(text, self._record.created_in(file))
         self._record.note(file, created, is_new=before is None)
+
+
+def recorded_state(root: Path | None, plan: InstallPlan, environment: Mapping[str, str]) -> Path:
+    """Return the state folder whose record names a file of the plan, first that of `root`.
+
+    The vault at `root` may be away. Without any record it is that vault's, else that of no vault.
+    """
+    states = state_dir.state_root(environment)
+    own = _state_of(root, environment) if root else None
+    with_record = sorted(file.parent for file in states.glob(f"*/{RECORD}"))
+    files = [file for file, _edit in plan.edits + plan.shared]
+    for state in ([own] if own else []) + with_record:
+        record = _Record(state)
+        if any(record.created_in(file) is not None for file in files):
+            return state
+    return own or states
+
+
+def _state_of(root: Path, environment: Mapping[str, str]) -> Path | None:
+    try:
+        live = marker.read_marker(root)
+    except VaultMemoryError:
+        # Fault: a damaged marker, or one of a newer version, names no state.
+        live = None
+    if live:
+        return state_dir.state_root(environment) / live.vault
+    state = state_dir.state_at(root, environment)
+    return state.path if state else None
 
 
 def _is_own(edit: Edit, before: bytes, after: bytes | None) -> bool:
@@ -282,6 +311,9 @@ class _Record:
         self._entries.pop(str(file), None)
 
     def save(self) -> None:
+        # Fault: the state folder may be gone together with its record.
+        if not self._entries and not self._file.exists():
+            return
         state_file.write(self._file, json.dumps(self._entries, indent=2))
 
     def _entry(self, file: Path) -> Mapping[str, Any]:

@@ -78,7 +78,9 @@ class Projects:
     def remove(self, folder: Path, host: str) -> None:
         hosts = self._hosts_of(folder) - {host}
         entry = self._entries.pop(str(folder), None)
-        if hosts and entry:
+        if entry is None:
+            return
+        if hosts:
             self._entries[str(folder)] = {**entry, "hosts": sorted(hosts)}
         self._save()
 
