@@ -1,5 +1,7 @@
 """What was recorded is read from the files; of a file that only grew, what came to it."""
 
+import errno
+import os
 import random
 import tracemalloc
 from io import BytesIO
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from vault_memory.edits import record_cache
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault import jsonl_log
 from vault_memory.vault.jsonl_log import lines_from_end
@@ -93,3 +96,27 @@ def test_a_huge_audit_is_searched_without_loading_it_into_memory(tmp_path) -> No
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 10 * 2**20, name
+
+
+def test_a_log_that_cannot_be_brought_to_the_disk_is_an_error_with_its_note(
+    tmp_path, monkeypatch
+) -> None:
+    trail = AuditLog(Folder(tmp_path), tmp_path)
+    trail.add(Record("1", "2026-01-01T00:00:00Z", "main", "cli", "a.md"))
+    trail.fsync_log("a.md")
+    trail.fsync_log("none.md")
+
+    def fail(fd: int) -> None:
+        raise OSError(errno.EIO, "the disk does not answer")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(NotRecorded, match="`a\\.md`"):
+        trail.fsync_log("a.md")
+
+
+def test_a_record_that_cannot_be_added_is_an_error_with_its_note(tmp_path) -> None:
+    (tmp_path / "a.md.audit.jsonl").mkdir()
+    trail = AuditLog(Folder(tmp_path), tmp_path)
+
+    with pytest.raises(NotRecorded, match="`a\\.md`"):
+        trail.add(Record("1", "2026-01-01T00:00:00Z", "main", "cli", "a.md"))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.edits.conftest import Desk
 from tests.every import every
+from vault_memory.edits.commands import ApplyOps, RunOptions
 from vault_memory.errors import BadPath
 from vault_memory.vault.marker import NAME, ensure_marker
 
@@ -64,3 +65,22 @@ def test_on_a_folder_that_tells_names_apart_each_spelling_is_a_note(desk: Desk) 
 
     assert desk.text("memory/Boats.md") == "## Tea\n\n- green\n"
     assert desk.text("memory/boats.md") == "## Tea\n\n- white\n- black\n"
+
+
+def test_a_command_that_is_to_be_quiet_is_recorded_only_if_it_changes_or_asks_something(
+    desk: Desk,
+) -> None:
+    same = {"op": "append", "heading": "Tea", "line": "green"}
+    asks = {"op": "remove", "heading": "Tea", "match": "green"}
+
+    def recorded(op: dict[str, str], *, idle: bool, source: str = "tool") -> bool:
+        now = desk.now
+        command = desk.curator.new_command("USER.md", source, now, ApplyOps((op,)))
+        return desk.curator.run(command, now, RunOptions(idle=idle)).audit_id is not None
+
+    assert not recorded(same, idle=False)
+    assert desk.records() == []
+    assert recorded(same, idle=True)
+    assert recorded(asks, idle=False)
+    assert recorded({**same, "line": "black"}, idle=False)
+    assert len(desk.records()) == 3

@@ -127,3 +127,23 @@ def test_a_temporary_is_hidden_names_its_note_and_fits_with_one_letter_more(name
     assert made.startswith(f".{name[:5]}")
     assert made.endswith(".~0123456789abcdef")
     assert len(made.encode()) <= 254
+
+
+@pytest.mark.scenario("D69")
+@every(
+    ("new", "seconds", "ahead"),
+    [(note("a", "c"), 0.5, 1), (NEW, 0.5, 0), (note("a", "c"), 5.0, 0), (NEW, 5.0, 0)],
+)
+def test_only_a_text_of_the_same_size_and_second_gets_a_later_time(
+    new: bytes, seconds: float, ahead: int
+) -> None:
+    """A sync client that compares both in whole seconds would miss the change."""
+    world = begin(TEMPLATES[0])
+    world.files.person_saves(NOTE, OLD)
+    world.later(seconds)
+
+    world.write(NOTE, new, OLD)
+
+    assert world.files.text(NOTE) == new
+    status = world.files.inodes[world.files.number_of(NOTE)]
+    assert status.mtime // 10**9 == int(world.files.clock) + ahead
