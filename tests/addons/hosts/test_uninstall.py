@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.addons.hosts.conftest import Install
-from tests.addons.hosts.test_installer import HOSTS, folder, given_files
+from tests.addons.hosts.test_installer import FILES, HOSTS, folder, given_files, shared_files
 from tests.scenarios.outside import Outside
 
 
@@ -71,7 +71,7 @@ def test_hosts_are_disconnected_from_a_vault_that_is_away(
         assert any(one["changed"] for one in answer["files"])
 
     assert remaining(outside) == before
-    again = outside.ok("install", "zed", "--uninstall")
+    again = outside.ok("install", "cursor", "--uninstall")
     assert not any(one["changed"] for one in again["files"])
 
 
@@ -119,6 +119,25 @@ def test_hosts_are_disconnected_from_inside_a_deleted_vault(
 
     assert done.code == 0, done
     assert not (outside.home / ".cursor" / "mcp.json").exists()
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "hermes"])
+def test_what_is_empty_in_a_file_that_is_not_connected_stays(
+    outside: Outside, install: Install, host: str
+) -> None:
+    files = shared_files([outside.home / name for name in FILES[host]])
+    text = "[mcp_servers]\n[hooks]\n" if host == "codex" else '{"mcpServers": {}, "hooks": {}}'
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    never = outside.ok("install", host, "--uninstall")
+    install(host)
+    install(host, "--uninstall")
+    again = outside.ok("install", host, "--uninstall")
+
+    assert not any(one["changed"] for one in never["files"] + again["files"])
+    assert [file.read_text() for file in files] == [text for _ in files]
 
 
 @pytest.mark.parametrize("host", HOSTS)

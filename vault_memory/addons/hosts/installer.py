@@ -7,6 +7,7 @@ saved since it was read.
 import difflib
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Mapping
@@ -29,6 +30,9 @@ LARGEST_FILE = 64 << 20
 MOST_ATTEMPTS = 3
 MOST_BACKUPS = 100
 """Of one file in one second"""
+
+_OUR_NAME = re.compile("vault[-_]memory")
+"""In each of our entries: the name of the server, of the program or of its module"""
 
 Direction = Literal["install", "uninstall"]
 
@@ -106,7 +110,7 @@ class Installer:
                 case "uninstall":
                     if before is None:
                         return None
-                    after = edit.remove(text, created)
+                    after = _without_ours(edit, text, created)
                 case _:
                     assert_never(self._direction)
         except ConfigError as error:
@@ -124,6 +128,13 @@ class Installer:
         text = _decode(file, before)
         _, created = edit.put(text, self._record.created_in(file))
         self._record.note(file, created, is_new=before is None)
+
+
+def _without_ours(edit: Edit, text: str, created: CreatedPaths | None) -> str:
+    # Fault: without a record, what is empty in a file that is not connected would count as ours.
+    if created is None and not _OUR_NAME.search(text):
+        return text
+    return edit.remove(text, created)
 
 
 def recorded_state(root: Path | None, plan: InstallPlan, environment: Mapping[str, str]) -> Path:
