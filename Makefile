@@ -3,6 +3,7 @@
 #   make test [WITH_TORCH=1]   the tests, of add-ons that are unchanged since the main branch the smoke tests only;
 #                              with CI or WITH_TORCH set, those of the large embedders too
 #   EFFORT=full make test     every test with a third of the generated cases, as CI runs it; otherwise a twelfth
+#   make packages              write what programs install the memory from, into build/packages
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run packages test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -126,17 +127,17 @@ servers: $(STAMPS)/dev
 	if [ -n "$$left" ]; then echo "note: not installed:" $$left "($$why); the tests with them will be skipped"; fi
 
 CLIENTS := build/clients
-# Hermes comes from PyPI, into an environment of its own: its packages are not ours.
-$(STAMPS)/hermes: tests/clients/hermes.txt $(STAMPS)/dev
-	$(call say,installing Hermes into $(CLIENTS)/hermes)
-	@rm -rf $(CLIENTS)/hermes && $(PYTHON) -m venv $(CLIENTS)/hermes
-	@$(CLIENTS)/hermes/bin/python -m pip --quiet --disable-pip-version-check --no-input \
-		install --requirement tests/clients/hermes.txt && touch $@
+# What comes from PyPI has an environment of its own: its packages are not ours.
+$(STAMPS)/hermes $(STAMPS)/skillsaw: $(STAMPS)/%: tests/clients/%.txt $(STAMPS)/dev
+	$(call say,installing $* into $(CLIENTS)/$*)
+	@rm -rf $(CLIENTS)/$* && $(PYTHON) -m venv $(CLIENTS)/$*
+	@$(CLIENTS)/$*/bin/python -m pip --quiet --disable-pip-version-check --no-input \
+		install --requirement $< && touch $@
 
 # The real clients, at the versions of tests/clients/package.json. Each brings its program in a package for the
 # processor, so no script of a package is run. A registry may fail once.
 NPM_INSTALL := npm install --ignore-scripts --no-audit --no-fund --loglevel=error
-$(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(STAMPS)/dev $(STAMPS)/hermes
+$(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(STAMPS)/dev $(STAMPS)/hermes $(STAMPS)/skillsaw
 	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "==> installing npm for the tests with real clients"; \
 		$(APT) update && $(APT) install -y --no-install-recommends npm >/dev/null; fi
@@ -180,9 +181,14 @@ endif
 	failed=0; $(PYTEST) --addons $(ADDONS) --sampled $(SAMPLED) || failed=$$?; \
 	wait $$wheel || failed=1; cat $(SMOKE_LOG); exit $$failed
 
-test-clients: $(STAMPS)/dev $(STAMPS)/clients
+# What programs install the memory from: a marketplace, extensions, a bundle, plugins, the entry of a registry.
+packages: $(STAMPS)/dev
+	@$(BIN)/python packaging/build.py
+
+test-clients: $(STAMPS)/dev $(STAMPS)/clients packages
 	$(call say,running the tests with the real clients)
-	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py tests/clients/test_client_projects.py --durations 5
+	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py tests/clients/test_client_projects.py \
+		tests/clients/test_packages.py --durations 5
 
 # By hand: OpenClaw needs 830 MB, a Node.js of its own, and minutes.
 test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node

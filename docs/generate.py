@@ -63,7 +63,8 @@ def configuration() -> str:
         "error reports all problems. A key that is no longer a setting is not read, and a remark says why.",
         "Four variables name places. `VAULT_MEMORY_VAULT` is the vault, and `VAULT_MEMORY_CONFIG` the configuration file. "
         "`VAULT_MEMORY_STATE` is the folder for the indexes of all vaults. `VAULT_MEMORY_CACHE` is the folder for "
-        "downloaded models. `VAULT_MEMORY_AUTOMATED=1` marks the turns that a process records as those of a job.",
+        "downloaded models. `VAULT_MEMORY_AUTOMATED=1` marks the turns that a process records as those of a job. "
+        "`VAULT_MEMORY_USER` names the person for [a package](../addons/hosts.md#packages) that asks nothing.",
     ]
     tables = {
         name: kind

@@ -16,6 +16,7 @@ TOP_FOLDERS = {
     ".github",
     "benchmarks",
     "docs",
+    "packaging",
     "sample_vault",
     "tests",
     "tools",

@@ -185,7 +185,7 @@ def test_starting_a_conversation_loads_no_search_code(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "SessionStart"}
     start = ("hook", "claude-code", "--user", "ann")
     # The first start judges what was said before, which takes more.
-    loaded_modules(vault_with_lamp, *start, said=said)
+    loaded_modules(vault_with_lamp, *start, said={**said, "session_id": "before"})
 
     modules = loaded_modules(vault_with_lamp, *start, said=said)
 

@@ -281,6 +281,44 @@ class GeminiCli(Client):
             yield say
 
 
+class QwenCode(Client):
+    """Only with its package: it hides tools behind a search of its own."""
+
+    name = "qwen-code"
+    files = (".qwen/settings.json",)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {
+            "OPENAI_BASE_URL": f"{self.model.url}/v1",
+            "OPENAI_API_KEY": "none",
+            "OPENAI_MODEL": "scripted",
+        }
+
+    def settle(self) -> None:
+        settings = {
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "openai"}},
+            "model": {"name": "scripted"},
+        }
+        self.write(".qwen/settings.json", json.dumps(settings, indent=2))
+
+    def writes_itself(self, file: Path) -> bool:
+        return file.name == "settings.json"
+
+    def own_check(self) -> str:
+        return self.run(*programs.qwen(), "mcp", "list")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(*programs.qwen(), "-p", prompt)
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        with speaking_acp(self, *programs.qwen(), "--acp") as say:
+            yield say
+
+
 class Opencode(Client):
     """It waits for its servers, so that one look at the first request is enough."""
 
@@ -430,7 +468,7 @@ class OpenClaw(Client):
         yield say
 
 
-CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode, Hermes)
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, QwenCode, Opencode, Hermes)
 
 
 @contextmanager

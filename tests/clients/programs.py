@@ -14,6 +14,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 INSTALLED = PROJECT / "build" / "clients" / "node_modules"
 HERMES = PROJECT / "build" / "clients" / "hermes" / "bin" / "hermes"
+SKILLSAW = PROJECT / "build" / "clients" / "skillsaw" / "bin" / "skillsaw"
 NEWER_NODE = PROJECT / "build" / "newer_node" / "node_modules"
 VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
 
@@ -36,12 +37,26 @@ def gemini() -> tuple[str, str]:
     return shutil.which("node") or "node", _program("@google/gemini-cli/bundle/gemini.js")
 
 
+def qwen() -> tuple[str, str]:
+    return script("qwen")
+
+
+def script(name: str) -> tuple[str, str]:
+    """Returns the command of a program that is a script of Node.js."""
+    return shutil.which("node") or "node", _program(f".bin/{name}")
+
+
 def opencode() -> str:
     return _program(f"opencode-linux-{_CPU}/bin/opencode")
 
 
 def hermes() -> str:
     return _existing(HERMES)
+
+
+def skillsaw() -> Path:
+    """Returns the program that checks skills, plugins and entries of the MCP registry; `uvx` is beside it."""
+    return Path(_existing(SKILLSAW))
 
 
 def openclaw() -> tuple[str, str]:
@@ -75,6 +90,8 @@ PINNED = {
     "@google/gemini-cli": gemini,
     "opencode-ai": opencode,
     "hermes-agent": hermes,
+    "skillsaw": skillsaw,
+    "@qwen-code/qwen-code": qwen,
 }
 
 
@@ -82,7 +99,11 @@ def wanted_versions() -> dict[str, str]:
     """The version of each package that npm or pip installs."""
     folder = Path(__file__).parent
     from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    lines = (folder / "hermes.txt").read_text(encoding="utf-8").splitlines()
+    lines = [
+        line
+        for name in ("hermes.txt", "skillsaw.txt")
+        for line in (folder / name).read_text(encoding="utf-8").splitlines()
+    ]
     from_pip = dict(line.split("==") for line in lines if "==" in line)
     return from_npm | {name.partition("[")[0]: version for name, version in from_pip.items()}
 
@@ -91,7 +112,7 @@ def main() -> None:
     wanted = wanted_versions()
     for package, program in PINNED.items():
         place = program()
-        command = [place] if isinstance(place, str) else list(place)
+        command = list(place) if isinstance(place, tuple) else [str(place)]
         said = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, check=True, timeout=60
         ).stdout

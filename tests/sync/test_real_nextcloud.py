@@ -30,7 +30,7 @@ NAMES = (
 UNNAMED = f"no Nextcloud is named by {', '.join(NAMES)}"
 TAGS_AGE = 0.7
 """Seconds between the last passes: a tag is relied on when it is two seconds old"""
-STEPS = int(os.environ.get("VAULT_MEMORY_TEST_NEXTCLOUD_STEPS", "60"))
+STEPS = int(os.environ.get("NEXTCLOUD_STEPS", "60"))
 
 
 @dataclass

@@ -76,6 +76,7 @@ RESERVED = frozenset(
         "STATE",
         "CACHE",
         "AUTOMATED",
+        "USER",
         "EMBEDDING_API_KEY",
         "BRAIN_API_KEY",
         "REMOTE_PASSWORD",
@@ -83,7 +84,6 @@ RESERVED = frozenset(
         "TEST_NEXTCLOUD_URL",
         "TEST_NEXTCLOUD_USER",
         "TEST_NEXTCLOUD_PASSWORD",
-        "TEST_NEXTCLOUD_STEPS",
     }
 )
 """Variables with the prefix that are not settings: paths, secrets, marks of jobs, test servers"""

@@ -163,7 +163,7 @@ def test_a_prompt_is_recorded_and_answered_unless_recall_is_off(
     said = payload(host, "user-prompt-submit")
 
     recalled = output_for(filled_vault, host, said)
-    silent = output_for(filled_vault, host, said, **NO_RECALL)
+    silent = output_for(filled_vault, host, {**said, "session_id": "other"}, **NO_RECALL)
 
     assert silent == ""
     assert "amber spar varnish" in recalled
@@ -172,7 +172,46 @@ def test_a_prompt_is_recorded_and_answered_unless_recall_is_off(
     assert [
         (turn["role"], turn["text"], turn["source"], turn["session"])
         for turn in turns(filled_vault)
+        if turn["session"] != "other"
     ] == [("user", said["prompt"], host, said["session_id"])]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("host", HOSTS)
+def test_two_entries_for_one_host_give_its_model_one_block_and_record_once(
+    filled_vault: Outside, host: str
+) -> None:
+    start, said = payload(host, "session-start"), payload(host, "user-prompt-submit")
+
+    blocks = [output_for(filled_vault, host, start) for _ in range(2)]
+    others = [output_for(filled_vault, host, {**start, "session_id": "other"})]
+    answers = [output_for(filled_vault, host, said, **RECALL) for _ in range(2)]
+
+    assert "rows the heron boat" in blocks[0]
+    assert blocks[1] == ""
+    assert "rows the heron boat" in others[0]
+    assert "amber spar varnish" in answers[0]
+    assert answers[1] == ""
+    assert len(turns(filled_vault)) == 1
+
+
+def test_two_entries_record_a_prompt_without_an_id_once(filled_vault: Outside) -> None:
+    said = payload("claude-code", "user-prompt-submit", prompt_id=None)
+
+    for _ in range(2):
+        output_for(filled_vault, "qwen-code", said)
+    output_for(filled_vault, "qwen-code", {**said, "prompt": "And to the boat"})
+
+    assert [turn["text"] for turn in turns(filled_vault)] == [said["prompt"], "And to the boat"]
+
+
+def test_an_event_is_answered_again_later(filled_vault: Outside) -> None:
+    start = payload("claude-code", "session-start")
+    times = ("2026-03-01T10:00:00+00:00", "2026-03-01T10:00:30+00:00")
+
+    blocks = [hook(filled_vault, "claude-code", start, "--now", now).stdout for now in times]
+
+    assert all("rows the heron boat" in block for block in blocks)
 
 
 @pytest.mark.parametrize("host", HOSTS)

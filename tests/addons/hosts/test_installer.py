@@ -30,6 +30,7 @@ FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
     "gemini-cli": (".gemini/settings.json",),
+    "qwen-code": (".qwen/settings.json",),
     "opencode": (".config/opencode/opencode.json", ".config/opencode/plugins/vault-memory.js"),
     "claude-desktop": (USER_FOLDER + "/Claude/claude_desktop_config.json",),
     "openclaw": (
@@ -75,6 +76,7 @@ BEFORE = {
     "codex": TOML,
     "gemini-cli": JSON5,
     "opencode": JSON5,
+    "qwen-code": SETTINGS,
     "claude-desktop": SETTINGS,
     "openclaw": JSON5,
     "cursor": SETTINGS,
@@ -307,6 +309,7 @@ def test_codex_hooks_go_into_hooks_json_if_it_exists(outside: Outside, install: 
 ALLOWED = {
     "claude-code": {"permissions": {"allow": ["mcp__vault-memory"]}},
     "gemini-cli": {"mcpServers": {"vault-memory": {"trust": True}}},
+    "qwen-code": {"mcpServers": {"vault-memory": {"trust": True}}},
     "codex": {"mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}},
 }
 
@@ -511,6 +514,7 @@ def test_each_host_is_found_where_its_environment_variable_points(
         "o/o.json",
         *(f"o/extensions/vault-memory/{name}" for name in PLUGIN_FILES),
         ".cursor/mcp.json",
+        ".qwen/settings.json",
         ".codeium/windsurf/mcp_config.json",
         *opencode,
         *own,

@@ -9,8 +9,8 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from vault_memory.command_line import (
     NotPlain,
     parse,
 )
+from vault_memory.config import state_file
 from vault_memory.conversations import sessions
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.learning import checkpoint
@@ -57,6 +58,8 @@ REPORTS = ("answer", "turn", "compact", "end")
 """Events that need no answer: the hook may end before they are carried out"""
 SESSIONS = "sessions"
 """In the state folder: the conversations"""
+RECORD_LOCK = "hook.lock"
+"""In the state folder: held while a hook records what was said"""
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
@@ -342,15 +345,27 @@ def _carry_out(
     if event.kind == "start":
         call.learn_at_once(memory)
         return hook_events.answer(context)
-    turns = call.read_words(context)
-    try:
-        # Fault: the answer comes before the record. A search would find the prompt
-        # itself.
-        return hook_events.answer(context)
-    finally:
-        call.record(context, turns)
-        if event.kind in ("answer", "turn"):
-            call.learn_at_once(memory)
+    with _one_at_a_time(memory.vault.state.path):
+        turns = call.read_words(context)
+        try:
+            # Fault: the answer comes before the record. A search would find the prompt
+            # itself.
+            text = hook_events.answer(context)
+        finally:
+            call.record(context, turns)
+    if event.kind in ("answer", "turn"):
+        call.learn_at_once(memory)
+    return text
+
+
+@contextmanager
+def _one_at_a_time(state: Path) -> Iterator[None]:
+    """Keep other hooks waiting, for a while at most."""
+    with ExitStack() as stack:
+        # Fault: a host runs the hooks of two entries at once, and each would record the turn.
+        with suppress(OSError, state_file.LockTaken):
+            stack.enter_context(state_file.lock(state / RECORD_LOCK, patience=WAIT_SECONDS))
+        yield
 
 
 def _caller_in_project(

@@ -1,7 +1,11 @@
 """Answers an event of a host: what its model is given."""
 
+import fcntl
+import json
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.addons.hosts.hook_payload import Event
@@ -26,6 +30,10 @@ GAP = "\n\n"
 CUT = "… (the rest of this note is too long for this place)"
 LONGEST_QUERY = 20_000
 """Letters of a prompt for which memories are recalled; a pasted log takes no longer"""
+ANSWERED = "answered.json"
+"""In the state folder: the events of the last seconds that were answered"""
+TWICE_SECONDS = 3.0
+"""Within which a host runs all hooks of an event"""
 MOST_ATTEMPTS = 3
 """To fit the block into an answer by asking for a shorter one"""
 
@@ -54,6 +62,8 @@ class EventContext(NamedTuple):
 def answer(context: EventContext) -> str:
     """Return the text for standard output, which may be empty."""
     memory, event = context.memory, context.event
+    if event.kind in ("start", "prompt") and _is_second(context):
+        return ""
     match event.kind:
         case "start":
             return _block_that_fits(context)
@@ -62,6 +72,43 @@ def answer(context: EventContext) -> str:
             return _lines_for_prompt(context, block)
         case _:
             return ""
+
+
+def _is_second(context: EventContext) -> bool:
+    """Whether another entry of the host has just asked for this event.
+
+    A person may have the entries of `install` and a package, and the host runs the hooks of both.
+    """
+    event = context.event
+    said = event.turn or event.prompt[:LONGEST_QUERY]
+    key = sha256(f"{context.host.name}\n{event.name}\n{event.session}\n{said}".encode()).hexdigest()
+    now = context.now.timestamp()
+    try:
+        state = context.memory.vault.state.path
+        with open(os.open(state / ANSWERED, os.O_RDWR | os.O_CREAT, 0o600), "r+") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            recent = _answered_near(now, stream.read())
+            stream.seek(0)
+            stream.truncate()
+            stream.write(json.dumps({key: now, **recent}))
+    except OSError:
+        # Fault: a state folder that cannot be written must not cost the conversation its memory.
+        return False
+    # Fault: a daemon may end while it answers. Each attempt of one hook has the same moment.
+    return recent.get(key, now) != now
+
+
+def _answered_near(now: float, text: str) -> dict[str, float]:
+    """Return the events of the file that were answered within the last seconds."""
+    try:
+        answered = json.loads(text or "{}")
+        # Fault: a clock may have been set back since then.
+        return {
+            key: float(then) for key, then in answered.items() if abs(now - then) < TWICE_SECONDS
+        }
+    except (ValueError, TypeError, AttributeError):
+        # Fault: a person may edit any file of the state folder.
+        return {}
 
 
 def is_of_nobody(context: EventContext) -> bool:

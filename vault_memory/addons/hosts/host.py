@@ -7,6 +7,7 @@ one module, so this module loads nothing that takes time.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ CONVERSATION_EVENTS: Mapping[str, EventKind] = {
     "SessionEnd": "end",
 }
 """The events of Claude Code, whose names other hosts took over"""
+
+
+PACKAGE = "vault-memory"
+"""The name of our package in each host, which puts the name of a marketplace behind it"""
 
 
 class TranscriptLine(NamedTuple):
@@ -60,6 +65,10 @@ class Host(ABC):
         """Return whether the person has confirmed to the host what `install` wrote."""
         return "not_needed"
 
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        """Return the file in which the host names our package; None without the package."""
+        return None
+
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the payload of an event under the names that Claude Code gives its fields."""
         return payload
@@ -79,3 +88,13 @@ class Host(ABC):
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         """Return what a line of the host's transcript says; empty when it is of no interest."""
         return TranscriptLine()
+
+
+def is_named(plugins: object) -> bool:
+    """Whether our plugin is among those of a host, whose names are keys, and is enabled."""
+    if not isinstance(plugins, dict):
+        return False
+    return any(
+        name.partition("@")[0] == PACKAGE and plugin not in (False, {"enabled": False})
+        for name, plugin in plugins.items()
+    )

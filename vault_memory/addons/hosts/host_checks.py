@@ -82,7 +82,7 @@ def _status_of(
     vault = str(request.vault)
     if not any(vault in lines for lines in ours.values()):
         wired = "no"
-    return HostStatus(
+    status = HostStatus(
         host=host.name,
         project=str(request.project or ""),
         wired=wired,
@@ -91,6 +91,11 @@ def _status_of(
         files=files,
         next_step=plan.next_steps[0],
     )
+    package = None if request.project else host.package_file(environment)
+    if package is None:
+        return status
+    trusted = host.trust(request, environment)
+    return replace(status, wired="yes", trusted=trusted, files=(WiredFile(package, True),))
 
 
 def _own_lines(file: Path, edit: Edit, request: InstallRequest) -> str | None:

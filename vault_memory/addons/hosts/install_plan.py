@@ -137,7 +137,11 @@ def hook_groups(
     )
 
 
-def template(name: str) -> str:
-    """Return the text of a file that runs inside a host and calls this program."""
+def template(name: str, without: str = "") -> str:
+    """Return the text of a file that runs inside a host and calls this program.
+
+    `without` is a mark: its line has no meaning for `install`, and is left out.
+    """
     file = Path(__file__).parent / "templates" / f"{name}.txt"
-    return file.read_text(encoding="utf-8")
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if not without or line.strip() != f"@{without}@")

@@ -17,6 +17,7 @@ PROGRAMS = {
     "hermes": "hermes.Hermes",
     "openclaw": "openclaw.OpenClaw",
     "opencode": "opencode.Opencode",
+    "qwen-code": "qwen_code.QwenCode",
     "vscode": "editors.VsCode",
     "windsurf": "editors.Windsurf",
     "zed": "editors.Zed",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
-from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine
+from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine, is_named
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import Edit, Entry, JsonEdit
@@ -68,6 +68,12 @@ class ClaudeCode(Host):
             if isinstance(approved, list) and config_edits.SERVER_NAME in approved:
                 return "yes"
         return "no"
+
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, ".claude")
+        settings = folder / "settings.json"
+        plugins = jsonc_edit.plain_in(settings).get("enabledPlugins")
+        return settings if is_named(plugins) else None
 
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         # What a subagent was asked and answered: nobody said it in this conversation.

@@ -11,7 +11,7 @@ from vault_memory.addons.hosts import (
     jsonc_edit,
     toml_block,
 )
-from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine
+from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine, is_named
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import Edit, TomlEdit
@@ -26,6 +26,8 @@ EVENT_KEYS = {
     "SessionEnd": "session_end",
 }
 """How Codex names each event where it keeps which hooks the person trusts"""
+PLUGIN_HOOKS = "vault-memory@vault-memory:codex/hooks.json"
+"""Where our package has its hooks, as Codex names the place"""
 PLACES = ["VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME"]
 """Variables that name our folders"""
 
@@ -65,14 +67,8 @@ class Codex(Host):
         if hooks_file.exists():
             source = hooks_file
             hooks = jsonc_edit.plain_in(hooks_file).get("hooks", {})
-        # Codex names a hook by its file, its event, and its place in the lists.
         trusted = settings.get("hooks", {}).get("state", {})
-        keys = [
-            f"{source}:{EVENT_KEYS[event]}:{number}:0"
-            for event in self.events
-            for number, group in enumerate(hooks.get(event, ()))
-            if "hook codex" in str(group)
-        ]
+        keys = [*_keys_of_package(settings), *_keys_of_entries(source, hooks)]
         is_trusted = bool(keys) and all(key in trusted for key in keys)
         if request.project is not None:
             # Codex reads nothing beside the code of a folder that is not trusted.
@@ -80,6 +76,11 @@ class Codex(Host):
             level = folders.get(str(request.project), {}).get("trust_level")
             is_trusted = is_trusted and level == "trusted"
         return "yes" if is_trusted else "no"
+
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
+        settings = folder / "config.toml"
+        return settings if is_named(toml_block.plain_in(settings).get("plugins")) else None
 
     def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
         payload = record.get("payload")
@@ -93,6 +94,23 @@ class Codex(Host):
                 return TranscriptLine("", role, text)
             case _:
                 return TranscriptLine()
+
+
+def _keys_of_package(settings: Mapping[str, Any]) -> list[str]:
+    """Return how Codex names the hooks of our package; empty without it."""
+    if not is_named(settings.get("plugins")):
+        return []
+    return [f"{PLUGIN_HOOKS}:{key}:0:0" for key in EVENT_KEYS.values()]
+
+
+def _keys_of_entries(source: Path, hooks: Mapping[str, Any]) -> list[str]:
+    """Return how Codex names our hooks in a file: by the event, and the place in the lists."""
+    return [
+        f"{source}:{key}:{number}:0"
+        for event, key in EVENT_KEYS.items()
+        for number, group in enumerate(hooks.get(event, ()))
+        if "hook codex" in str(group)
+    ]
 
 
 def _hook_edits(

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.addons.hosts import config_edits, install_plan
-from vault_memory.addons.hosts.host import EventKind, Host
+from vault_memory.addons.hosts.host import PACKAGE, EventKind, Host
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
@@ -55,6 +56,11 @@ class GeminiCli(Host):
             )
         settings = config_edits.JsonEdit((*groups, entry), strict=False)
         return install_plan.InstallPlan(((file, settings),), tuple(next_steps))
+
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        home = install_plan.folder_named_by(environment, "GEMINI_CLI_HOME", "")
+        file = home / ".gemini" / "extensions" / PACKAGE / "gemini-extension.json"
+        return file if file.exists() else None
 
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         match payload.get("hook_event_name"):

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.hosts import config_edits, install_plan
-from vault_memory.addons.hosts.host import EventKind, Host
+from vault_memory.addons.hosts.host import PACKAGE, EventKind, Host
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.host import Trust
@@ -56,6 +57,15 @@ class Hermes(Host):
             return "no"
         # Hermes loads the one provider that its configuration names.
         return "yes" if CHOSEN.search(settings) else "no"
+
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
+        file = home / "plugins" / PACKAGE / "__init__.py"
+        try:
+            # The provider of `install` lies in the same place.
+            return None if file.read_text(encoding="utf-8").startswith(MARK) else file
+        except (OSError, ValueError):
+            return None
 
     def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text

@@ -42,7 +42,7 @@ class OpenClaw(Host):
         # The plugin comes first: OpenClaw refuses a configuration that names a missing one.
         edits: list[tuple[Path, config_edits.Edit]] = []
         for file, template in FILES.items():
-            text = install_plan.template(template)
+            text = install_plan.template(template, "AT_START")
             for mark, value in values.items():
                 text = text.replace(mark, json.dumps(value, ensure_ascii=False))
             edits.append((folder / file, config_edits.OwnFile(text, MARKS.get(file, JSON_MARK))))

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.hosts import config_edits, install_plan
+from vault_memory.addons.hosts import config_edits, install_plan, jsonc_edit
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
 
+NPM_NAME = "vault-memory-opencode"
+"""Our package at npm"""
 QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
 """An opening quotation mark → the one that closes it"""
 MARK = "// Written by `vault-memory install opencode`; `--uninstall` takes it out."
@@ -31,7 +33,7 @@ class Opencode(Host):
         server = config_edits.Member(("mcp", config_edits.SERVER_NAME), entry)
         settings = config_edits.JsonEdit((server,), strict=False)
         words = json.dumps(request.hook_words(self.name), ensure_ascii=False, indent=2)
-        text = install_plan.template("opencode_plugin.js").replace("@HOOK@", words)
+        text = install_plan.template("opencode_plugin.js", "CONFIG").replace("@HOOK@", words)
         plugin = (
             folder / "plugins" / "vault-memory.js",
             config_edits.OwnFile(text, MARK, request.mark),
@@ -43,6 +45,14 @@ class Opencode(Host):
             )
         return install_plan.InstallPlan(((_settings_file(folder), settings), plugin), next_steps)
 
+    def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        configurations = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
+        for file in sorted((configurations / "opencode").glob("opencode.json*")):
+            plugins = jsonc_edit.plain_in(file).get("plugin")
+            if isinstance(plugins, list) and any(map(_is_our_package, plugins)):
+                return file
+        return None
+
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         # `opencode run` puts a prompt with a blank into quotation marks. Words in quotation marks
         # are another author's, and nothing of them would be learned.
@@ -53,6 +63,14 @@ class Opencode(Host):
 
     def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text
+
+
+def _is_our_package(plugin: object) -> bool:
+    """Whether a plugin is ours: by its name at npm, or by the folder that a person named."""
+    name = str(plugin)
+    if name.startswith("/"):
+        name = str(jsonc_edit.plain_in(Path(name) / "package.json").get("name"))
+    return name.partition("@")[0] == NPM_NAME
 
 
 def without_quotes(prompt: str) -> str:
