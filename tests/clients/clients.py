@@ -468,7 +468,7 @@ class OpenClaw(Client):
         yield say
 
 
-CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, QwenCode, Opencode, Hermes)
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode, Hermes)
 
 
 @contextmanager
