@@ -1,8 +1,8 @@
 """Does the wheel work by itself? Builds it, and uses it from outside the tree as a newcomer does.
 
 Once without any extra, in an empty environment; once without each add-on, or each that has changed;
-and once as the first screen of the README says: `pipx install` with the wheel as the source of
-`vault-memory`, then each command with its output.
+and once as the first screen of the README says: `pipx install` beside a copy of the sources, then
+each command with its output.
 
 Run by `make test`: `python tests/smoke_installed.py [--addons changed]`. Prints a line for each, or what
 went wrong.
@@ -11,6 +11,7 @@ went wrong.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,9 @@ from tests.unchanged_addons import unchanged_addons  # noqa: E402
 from vault_memory.addons import table  # noqa: E402
 
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+NOT_PUBLISHED = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", ".*_cache", ".hypothesis", "__pycache__"
+)
 SECONDS = 900
 """A slow network brings 100 MB of packages in this time"""
 
@@ -56,7 +60,7 @@ def main() -> None:
         for addon in sorted(table.OFFERS.keys() - same):
             checks = _use_without(addon, wheel, python, folder)
             print(f"without the add-on {addon}: {checks} commands ok")
-        checks = _use_first_screen(folder, dist)
+        checks = _use_first_screen(folder)
         print(f"the first screen of the README: {checks} commands ok")
 
 
@@ -149,7 +153,7 @@ def _use_core(command: tuple[str, ...], place: Path, environment: dict[str, str]
     return 7
 
 
-def _use_first_screen(folder: Path, dist: Path) -> int:
+def _use_first_screen(folder: Path) -> int:
     """The commands of the first block of the README, as printed, search by meaning included."""
     screen = next(block for block in blocks(PROJECT / "README.md") if block.language == "console")
     commands = steps(screen.text)
@@ -157,7 +161,7 @@ def _use_first_screen(folder: Path, dist: Path) -> int:
     pipx = _environment(folder / "pipx", "pipx").parent
     environment = _clean_environment(folder)
     bin_folder = folder / "bin"
-    links = " ".join([str(dist), environment.get("PIP_FIND_LINKS", "")])
+    shutil.copytree(PROJECT, Path(environment["HOME"]) / "vault-memory", ignore=NOT_PUBLISHED)
     environment |= {
         "PATH": os.pathsep.join([str(bin_folder), str(pipx), environment["PATH"]]),
         "PIPX_HOME": str(folder / "pipx-home"),
@@ -165,8 +169,6 @@ def _use_first_screen(folder: Path, dist: Path) -> int:
         "PIPX_MAN_DIR": str(folder / "man"),
         "PIPX_DEFAULT_BACKEND": "pip",
         "PIP_NO_COMPILE": "1",
-        # The wheel stands in for the package registry, which has all the others.
-        "PIP_FIND_LINKS": links.strip(),
     }
     for step in commands:
         printed = _run(
