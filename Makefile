@@ -191,7 +191,7 @@ test-clients: $(STAMPS)/dev $(STAMPS)/clients packages
 		tests/clients/test_packages.py --durations 5
 
 # By hand: OpenClaw needs 830 MB, a Node.js of its own, and minutes.
-test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node
+test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node packages
 	$(call say,running the tests with the real OpenClaw and the MCP inspector)
 	@$(BIN)/python -m pytest -m clients tests/clients/test_openclaw.py tests/clients/test_inspector.py --durations 5
 

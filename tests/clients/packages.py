@@ -1,5 +1,6 @@
 """How each real client installs the package that `make packages` has written, and takes it out again."""
 
+import json
 import shutil
 import subprocess
 from abc import abstractmethod
@@ -128,6 +129,26 @@ class Hermes(FromVariables, clients.Hermes):
 
     def remove_package(self) -> None:
         self.run(programs.hermes(), "plugins", "remove", NAME)
+
+
+class OpenClaw(Packaged, clients.OpenClaw):
+    """Too slow for each run of the CI. The settings are those of the plugin."""
+
+    def add_package(self) -> None:
+        self.openclaw("plugins", "install", str(BUILT / "openclaw"))
+        entry = {
+            "enabled": True,
+            "hooks": {"allowConversationAccess": True},
+            "config": {"vault": str(self.vault), "person": "mira"},
+        }
+        self.openclaw("config", "set", f"plugins.entries.{NAME}", json.dumps(entry))
+        self.openclaw("config", "set", "plugins.slots.memory", NAME)
+
+    def remove_package(self) -> None:
+        self.openclaw("plugins", "uninstall", NAME, "--force")
+
+    def openclaw(self, *words: str) -> None:
+        self.run(*programs.openclaw(), *words)
 
 
 PACKAGED: tuple[type[Packaged], ...] = (ClaudeCode, Codex, GeminiCli, QwenCode, Opencode, Hermes)

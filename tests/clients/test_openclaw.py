@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients import packages
 from tests.clients.clients import OpenClaw
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
 from tests.clients.test_clients import BOAT, QUESTION, TOOLS, contents, is_noted, offered, turns
@@ -78,3 +79,19 @@ def test_uninstall_restores_the_configuration_of_openclaw(openclaw: OpenClaw) ->
     openclaw.ours("install", openclaw.name, "--uninstall")
 
     assert contents(openclaw) == before
+
+
+def test_the_package_is_installed_and_removed_by_openclaw_itself(tmp_path: Path) -> None:
+    with opened(packages.OpenClaw, tmp_path) as client:
+        client.add_package()
+
+        assert HEARD in client.ask("SEARCH please")
+
+        first, last = client.model.turns[0], client.model.turns[-1]
+        assert first.text.count("rows the heron boat") == 1
+        assert any("spar varnish" in result for result in last.results)
+        assert turns(client) == [("user", "SEARCH please"), ("assistant", HEARD)]
+        client.remove_package()
+        asked = len(client.model.turns)
+        client.ask(GREETING)
+        assert "rows the heron boat" not in client.model.turns[asked].text

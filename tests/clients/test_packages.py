@@ -22,6 +22,9 @@ from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.clients
 
+FETCHING_SECONDS = 600
+"""So long may packages come from their registry"""
+
 
 @pytest.fixture(params=PACKAGED, ids=lambda client: client.name)
 def packaged(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Packaged]:
@@ -82,44 +85,84 @@ def of_pip(name: str) -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
-def test_a_program_that_is_not_installed_is_fetched_by_uvx(tmp_path: Path) -> None:
+@pytest.fixture
+def fetching(tmp_path: Path) -> dict[str, str]:
+    """The environment of somebody who has uv, and not the program."""
     folder = tmp_path / "uv"
     folder.mkdir()
     for name in ("uv", "uvx"):
         (folder / name).symlink_to(programs.skillsaw().parent / name)
-    vault = tmp_path / "vault"
-    note = vault / "Users" / "mira" / "wren" / "config" / "USER.md"
-    note.parent.mkdir(parents=True)
-    note.write_text("- rows the heron boat\n")
     index = {
         "UV_DEFAULT_INDEX": of_pip("index-url"),
-        "UV_SYSTEM_CERTS": "1",
         "UV_EXTRA_INDEX_URL": of_pip("extra-index-url"),
         "UV_FIND_LINKS": ",".join([str(PROJECT / "build" / "dist"), *of_pip("find-links").split()]),
-        "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
     proxies = {name: value for name, value in os.environ.items() if "proxy" in name.lower()}
-    environment = {
+    own = {
         "HOME": str(tmp_path),
         "PATH": f"{folder}:/usr/bin:/bin",
         "UV_PYTHON": sys.executable,
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_SYSTEM_CERTS": "1",
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
     }
+    return own | proxies | {name: value for name, value in index.items() if value}
+
+
+@pytest.fixture
+def boat_vault(tmp_path: Path) -> Path:
+    note = tmp_path / "vault" / "Users" / "mira" / "wren" / "config" / "USER.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("- rows the heron boat\n")
+    return tmp_path / "vault"
+
+
+def test_a_program_that_is_not_installed_is_fetched_by_uvx(
+    fetching: dict[str, str], boat_vault: Path
+) -> None:
+    start = str(BUILT / "gemini-cli" / "start.sh")
     event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+
     done = subprocess.run(
-        (
-            "/bin/sh",
-            str(BUILT / "gemini-cli" / "start.sh"),
-            str(vault),
-            "mira",
-            "hook",
-            "claude-code",
-        ),
+        ("/bin/sh", start, str(boat_vault), "mira", "hook", "claude-code"),
         input=json.dumps(event),
-        env=environment | proxies | {name: value for name, value in index.items() if value},
+        env=fetching,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=FETCHING_SECONDS,
+    )
+
+    assert "rows the heron boat" in done.stdout, done.stderr
+
+
+def test_the_bundle_starts_the_server_from_its_own_wheel(
+    fetching: dict[str, str], boat_vault: Path, tmp_path: Path
+) -> None:
+    [bundle] = BUILT.glob("*.mcpb")
+    folder = tmp_path / "bundle"
+    with zipfile.ZipFile(bundle) as opened_bundle:
+        opened_bundle.extractall(folder)
+    start = json.loads((folder / "manifest.json").read_text())["server"]["mcp_config"]
+    filled = {
+        "${__dirname}": str(folder),
+        "${user_config.vault}": str(boat_vault),
+        "${user_config.person}": "mira",
+    }
+    words = [filled.get(word, word) for word in (start["command"], *start["args"])]
+    search = {"name": "memory_search", "arguments": {"query": "heron boat"}}
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": search},
+    ]
+
+    done = subprocess.run(
+        words,
+        input="".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in requests),
+        env=fetching,
+        capture_output=True,
+        text=True,
+        timeout=FETCHING_SECONDS,
     )
 
     assert "rows the heron boat" in done.stdout, done.stderr
