@@ -4,6 +4,7 @@
 #                              with CI or WITH_TORCH set, those of the large embedders too
 #   EFFORT=full make test     every test with a third of the generated cases, as CI runs it; otherwise a twelfth
 #   make packages              write what programs install the memory from, into build/packages
+#   make dist                  the wheel and the archive of the sources in build/dist, checked, and the packages
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
@@ -21,7 +22,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run packages test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run packages dist test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -184,6 +185,14 @@ endif
 # What programs install the memory from: a marketplace, extensions, a bundle, plugins, the entry of a registry.
 packages: $(STAMPS)/dev
 	@$(BIN)/python packaging/build.py
+
+# What is published: the wheel, the archive of the sources, and the packages.
+$(STAMPS)/release: pyproject.toml $(STAMPS)/dev
+	@$(PIP) install --constraint constraints.txt --no-compile -e '.[release]' && touch $@
+
+dist: $(STAMPS)/release packages
+	@$(BIN)/python -m build --sdist --outdir build/dist . >build/dist.log || { cat build/dist.log >&2; exit 1; }
+	@$(BIN)/python -m twine check --strict build/dist/*
 
 test-clients: $(STAMPS)/dev $(STAMPS)/clients packages
 	$(call say,running the tests with the real clients)
