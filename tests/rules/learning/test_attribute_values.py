@@ -26,6 +26,13 @@ DAY = date(2026, 5, 25)
         ("room 12", "room 12", ""),
         ("the 1850 house", "the 1850 house", ""),
         ("", "", ""),
+        # A value that is only a date stays as it is.
+        ("in March 2019", "in March 2019", ""),
+        ("May 2019", "May 2019", ""),
+        ("seit 2019", "seit 2019", ""),
+        ("2019-03-01", "2019-03-01", ""),
+        ("desde el 3 de mayo de 2020", "desde el 3 de mayo de 2020", ""),
+        ("au mois de mars 2019", "au mois de mars 2019", ""),
     ],
 )
 def test_a_date_at_the_end_of_a_value_is_its_begin(text: str, value: str, since: str) -> None:

@@ -37,11 +37,12 @@ def split_begin(text: str) -> tuple[str, str]:
     A value that is only a date stays as it is.
     """
     words = text.split()
-    for start in range(max(1, len(words) - LONGEST_DATE), len(words)):
+    for start in range(max(0, len(words) - LONGEST_DATE), len(words)):
         if is_date(words[start:]):
+            if not start:
+                break
             # The point of "EE. UU." is a part of the value.
-            value = " ".join(words[:start]).rstrip(" ,;(，")
-            return value, " ".join(words[start:])
+            return " ".join(words[:start]).rstrip(" ,;(，"), " ".join(words[start:])
     return text, ""
 
 
@@ -67,8 +68,7 @@ def _is_number(word: str) -> bool:
         word = word.removesuffix(ending)
     if len(word) == LONGEST_YEAR:
         return word.isdecimal() and word.startswith(("19", "20"))
-    is_day = word.isdecimal() and len(word) <= 2
-    return is_day or _is_iso(word)
+    return (word.isdecimal() and len(word) <= 2) or _is_iso(word)
 
 
 def _is_iso(word: str) -> bool:
