@@ -137,8 +137,9 @@ def test_the_block_of_a_hook_does_not_quote_the_current_prompt(
         "session_id": "another-one",
         "prompt": "the heron boat: which varnish has its spar?",
     }
+    again = {**said, "prompt_id": "again", "turn_id": "again"}
     recall = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
-    given = [hook(outside, host, one, **recall).stdout for one in (said, other, said)]
+    given = [hook(outside, host, one, **recall).stdout for one in (said, other, again)]
 
     for text in given:
         block = json.loads(text)["hookSpecificOutput"]["additionalContext"]

@@ -279,8 +279,9 @@ def test_taking_a_vault_again_unchanged_takes_little_processor_time(fleet: Fleet
         taking.append(cpu_seconds(take_again))
         parsing.append(cpu_seconds(lambda: parser.parse(text)))
     print(f"{1000 * min(taking):.1f} and {1000 * min(parsing):.1f} CPU ms")
-    # Taking takes 18 to 21 CPU ms where the parser takes 9. A busy machine makes both slower.
-    assert min(taking) <= 2.7 * min(parsing)
+    # Taking takes 11 to 21 CPU ms where the parser takes 4 to 9: it calls the system, and how dear
+    # that is depends on the machine. Looking at each of the 50 notes would take twice as long.
+    assert min(taking) <= 3.5 * min(parsing)
 
 
 def test_two_hosts_that_do_the_same_write_the_same_bytes(tmp_path: Path) -> None:

@@ -195,6 +195,18 @@ def test_two_entries_for_one_host_give_its_model_one_block_and_record_once(
     assert len(turns(filled_vault)) == 1
 
 
+def test_two_entries_for_two_callers_get_an_answer_each(filled_vault: Outside) -> None:
+    filled_vault.write("Channels/quay/CHANNEL.md", "# Quay\n\n- moors at the red buoy\n")
+    start = payload("claude-code", "session-start")
+
+    alone = output_for(filled_vault, "claude-code", start)
+    in_room = output_for(filled_vault, "claude-code", start, "--channel", "quay")
+
+    assert "rows the heron boat" in alone
+    assert "red buoy" in in_room
+    assert "rows the heron boat" not in in_room
+
+
 def test_two_entries_record_a_prompt_without_an_id_once(filled_vault: Outside) -> None:
     said = payload("claude-code", "user-prompt-submit", prompt_id=None)
 

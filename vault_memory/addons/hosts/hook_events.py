@@ -81,7 +81,9 @@ def _is_second(context: EventContext) -> bool:
     """
     event = context.event
     said = event.turn or event.prompt[:LONGEST_QUERY]
-    key = sha256(f"{context.host.name}\n{event.name}\n{event.session}\n{said}".encode()).hexdigest()
+    # Fault: one entry may be for a room, and another one for the person alone.
+    asked = (context.host.name, event.name, event.session, context.caller, said)
+    key = sha256(repr(asked).encode()).hexdigest()
     now = context.now.timestamp()
     try:
         state = context.memory.vault.state.path
