@@ -368,6 +368,7 @@ def write_openclaw(folder: Path) -> Path:
         "configSchema": {"type": "object", "additionalProperties": False, "properties": properties},
     }
     write_json(folder / "openclaw.plugin.json", manifest)
+    write_text(folder / "README.md", text_of("openclaw.md"))
     _write_npm(
         folder,
         f"{NAME}-openclaw",
@@ -433,7 +434,7 @@ def _without_mark(text: str) -> str:
 
 
 def _write_npm(folder: Path, name: str, program: str, **more: object) -> None:
-    files = sorted({"index.js", START, *(path.name for path in folder.glob("*.json"))})
+    files = sorted({"index.js", START, *(path.name for path in folder.glob("*.*"))})
     package = {
         **about(license=TABLE["license"], keywords=TABLE["keywords"]),
         "name": name,

@@ -135,11 +135,13 @@ class OpenClaw(Packaged, clients.OpenClaw):
     """Too slow for each run of the CI. The settings are those of the plugin."""
 
     def add_package(self) -> None:
-        self.openclaw("plugins", "install", str(BUILT / "openclaw"))
+        self.openclaw(
+            "plugins", "install", "--force", "--accept-capabilities", str(BUILT / "openclaw")
+        )
         entry = {
             "enabled": True,
             "hooks": {"allowConversationAccess": True},
-            "config": {"vault": str(self.vault), "person": "mira"},
+            "config": {"vault": str(self.vault), "person": "mira", "dreaming": {"enabled": False}},
         }
         self.openclaw("config", "set", f"plugins.entries.{NAME}", json.dumps(entry))
         self.openclaw("config", "set", "plugins.slots.memory", NAME)

@@ -91,7 +91,8 @@ def test_the_package_is_installed_and_removed_by_openclaw_itself(tmp_path: Path)
         assert first.text.count("rows the heron boat") == 1
         assert any("spar varnish" in result for result in last.results)
         assert turns(client) == [("user", "SEARCH please"), ("assistant", HEARD)]
+        assert client.ours("install", "--check", "openclaw")["hosts"][0]["wired"] == "yes"
         client.remove_package()
-        asked = len(client.model.turns)
+        assert client.ours("install", "--check", "openclaw")["hosts"][0]["wired"] == "no"
         client.ask(GREETING)
-        assert "rows the heron boat" not in client.model.turns[asked].text
+        assert len(turns(client)) == 2
