@@ -23,10 +23,11 @@ from tests.scenarios.outside import Outside, at
 from tests.warm import PATIENT, PATIENT_SECONDS, program
 from vault_memory import VaultMemory
 from vault_memory.addons.hosts import programs
-from vault_memory.addons.hosts.hook_command import run
+from vault_memory.addons.hosts.hook_command import RECORD_LOCK, run
 from vault_memory.addons.hosts.hook_events import CUT, MOST_CHARACTERS, length
 from vault_memory.addons.hosts.host_transcripts import MOST_ANSWERS, Reply, read_replies
 from vault_memory.cli import main
+from vault_memory.config import state_file
 
 PAYLOADS = Path(__file__).parent / "payloads"
 HOSTS = ("claude-code", "codex")
@@ -192,6 +193,16 @@ def test_two_entries_for_one_host_give_its_model_one_block_and_record_once(
     assert "rows the heron boat" in others[0]
     assert "amber spar varnish" in answers[0]
     assert answers[1] == ""
+    assert len(turns(filled_vault)) == 1
+
+
+@pytest.mark.parametrize("event", ["user-prompt-submit", "stop"])
+def test_a_hook_that_hangs_while_it_records_keeps_no_other_from_it(
+    filled_vault: Outside, event: str
+) -> None:
+    with state_file.lock(filled_vault.state / RECORD_LOCK):
+        output_for(filled_vault, "claude-code", payload("claude-code", event))
+
     assert len(turns(filled_vault)) == 1
 
 

@@ -60,6 +60,7 @@ SESSIONS = "sessions"
 """In the state folder: the conversations"""
 RECORD_LOCK = "hook.lock"
 """In the state folder: held while a hook records what was said"""
+LOCK_SECONDS = 0.5
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
@@ -345,7 +346,7 @@ def _carry_out(
     if event.kind == "start":
         call.learn_at_once(memory)
         return hook_events.answer(context)
-    with _one_at_a_time(memory.vault.state.path):
+    with _one_at_a_time(memory.vault.state.path, event):
         turns = call.read_words(context)
         try:
             # Fault: the answer comes before the record. A search would find the prompt
@@ -359,12 +360,14 @@ def _carry_out(
 
 
 @contextmanager
-def _one_at_a_time(state: Path) -> Iterator[None]:
-    """Keep other hooks waiting, for a while at most."""
+def _one_at_a_time(state: Path, event: Event) -> Iterator[None]:
+    """Keep other hooks waiting while this one records words, for a moment at most."""
     with ExitStack() as stack:
-        # Fault: a host runs the hooks of two entries at once, and each would record the turn.
-        with suppress(OSError, state_file.LockTaken):
-            stack.enter_context(state_file.lock(state / RECORD_LOCK, patience=WAIT_SECONDS))
+        # Fault: a host runs the hooks of two entries at once, and each would record the turn. The
+        # end of a conversation takes long, and keeps nobody waiting.
+        if event.kind in ("prompt", "answer", "turn"):
+            with suppress(OSError, state_file.LockTaken):
+                stack.enter_context(state_file.lock(state / RECORD_LOCK, patience=LOCK_SECONDS))
         yield
 
 
