@@ -119,6 +119,43 @@ def test_a_browser_page_is_refused_unless_its_origin_is_allowed(served: Served, 
     assert_refused(preflight, 403, "wrong_origin")
 
 
+@every(
+    ("origin", "host"),
+    [
+        ("http://localhost:8377", "localhost:8377"),
+        ("http://127.0.0.1:8377", "127.0.0.1:8377"),
+        ("http://[::1]:8377", "[::1]:8377"),
+        ("HTTP://LOCALHOST", "localhost"),
+        # Behind a proxy with a certificate, the server itself speaks no TLS.
+        ("https://localhost", "localhost"),
+    ],
+)
+def test_a_page_of_the_server_itself_may_call_it(served: Served, origin: str, host: str):
+    assert served.client(origin=origin, host=host).get("/v1/notes").status_code == 200
+
+
+@every(
+    ("origin", "host"),
+    [
+        ("http://localhost:3000", "localhost:8377"),
+        ("http://localhost", "localhost:8377"),
+        ("http://evil.example", "localhost"),
+        ("null", "localhost"),
+        ("file://", "localhost"),
+        ("http://localhost.evil.example", "localhost"),
+        ("ftp://localhost", "localhost"),
+    ],
+)
+def test_a_page_of_another_address_may_not_call(served: Served, origin: str, host: str):
+    assert_refused(served.client(origin=origin, host=host).get("/v1/notes"), 403, "wrong_origin")
+
+
+def test_a_page_with_the_name_of_a_foreign_host_is_refused_for_the_name(served: Served):
+    client = served.client(origin="http://evil.example", host="evil.example")
+
+    assert_refused(client.get("/v1/notes"), 421, "wrong_host")
+
+
 def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve):
     page = "https://chat.example.org"
     server = serve(memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",))

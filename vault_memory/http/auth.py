@@ -37,8 +37,7 @@ class Gate:
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._refusal(scope) or self._app
-        await app(scope, receive, send)
+        await (self._refusal(scope) or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         """Returns the refusal of a request, or None."""
@@ -59,16 +58,25 @@ class Gate:
         # Fault: DNS rebinding. A page lets its own name point at this machine.
         if host_name(headers.get("host", "")) in self._hosts:
             return None
-        hint = "add the name to `serve.allowed_hosts`"
-        return refusal(421, "wrong_host", "this server has another name", hint)
+        return refusal(
+            421,
+            "wrong_host",
+            "this server has another name",
+            "add the name to `serve.allowed_hosts`",
+        )
 
     def _origin_refusal(self, headers: Headers) -> ASGIApp | None:
-        # Fault: a foreign page can post here although it cannot read the answer.
-        origins = {origin.lower() for origin in headers.getlist("origin")}
-        if origins <= self._origins:
+        # Fault: a foreign page can post here although it cannot read the answer. A page of this
+        # server has the server's own name, which was looked at before.
+        own = {f"{scheme}://{headers['host']}".lower() for scheme in ("http", "https")}
+        if {origin.lower() for origin in headers.getlist("origin")} <= self._origins | own:
             return None
-        hint = "add the page to `serve.allowed_origins`"
-        return refusal(403, "wrong_origin", "this page may not call here", hint)
+        return refusal(
+            403,
+            "wrong_origin",
+            "this page may not call here",
+            "add the page to `serve.allowed_origins`",
+        )
 
 
 def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
@@ -90,8 +98,8 @@ def host_name(host: str) -> str:
     name = host.strip().lower()
     before_port, _, port = name.rpartition(":")
     # Without brackets, the last group of an IPv6 address looks like a port.
-    is_bare_ipv6 = ":" in before_port and not before_port.endswith("]")
-    if before_port and port.isdecimal() and not is_bare_ipv6:
+    is_port = ":" not in before_port or before_port.endswith("]")
+    if before_port and port.isdecimal() and is_port:
         name = before_port
     return name.removeprefix("[").removesuffix("]").removesuffix(".")
 
@@ -120,8 +128,7 @@ class RateLimiter:
         """Counts a request. Returns 0 when it is allowed, else the seconds to wait."""
         now = self._clock()
         left, counted_at = self._buckets.pop(client, (self._capacity, now))
-        refill = (now - counted_at) * self._per_second
-        left = min(self._capacity, left + refill)
+        left = min(self._capacity, left + (now - counted_at) * self._per_second)
         wait = 0
         if left >= ONE_REQUEST:
             left -= 1
@@ -345,8 +352,9 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_often(wait: int) -> Response:
-    headers = {"retry-after": str(wait)}
-    return refusal(429, "too_often", "too many requests", f"try again in {wait} s", headers)
+    return refusal(
+        429, "too_often", "too many requests", f"try again in {wait} s", {"retry-after": str(wait)}
+    )
 
 
 def busy() -> Response:
