@@ -32,6 +32,8 @@ BUILD = PROJECT / "build" / "packages"
 TABLE: dict[str, Any] = tomllib.loads((HERE / "packages.toml").read_text(encoding="utf-8"))
 NAME, TITLE, SUMMARY = TABLE["name"], TABLE["title"], TABLE["summary"]
 SETTINGS: dict[str, dict[str, str]] = TABLE["settings"]
+ANSWERS = {name: f"${{user_config.{name}}}" for name in SETTINGS}
+"""What Claude Code and Claude Desktop replace by the settings that a person gave"""
 REPOSITORY = TABLE["repository"]
 DESCRIPTION = TABLE["description"].strip().replace("\n", " ")
 SOURCE = f"{NAME}[{TABLE['extras']}]=={VERSION}"
@@ -109,6 +111,19 @@ def about(**more: object) -> dict[str, object]:
     return {"name": NAME, "version": VERSION, "description": SUMMARY, **more}
 
 
+def questions() -> dict[str, dict[str, object]]:
+    """Return what Claude Code and Claude Desktop ask a person for."""
+    return {
+        name: {
+            "type": setting["kind"],
+            "title": setting["title"],
+            "description": setting["description"],
+            "required": True,
+        }
+        for name, setting in SETTINGS.items()
+    }
+
+
 def hooks_of(host: str, entry: Mapping[str, object], *, scale: int = 1) -> dict[str, Any]:
     """Return the hooks of a program. `scale`: how many units of its timeouts are a second."""
     groups = {}
@@ -150,30 +165,20 @@ def write_marketplace(folder: Path) -> Path:
         folder / ".claude-plugin" / "marketplace.json",
         {"name": NAME, "owner": owner, "description": SUMMARY, "plugins": [entry]},
     )
-    config = {
-        name: {
-            "type": setting["kind"],
-            "title": setting["title"],
-            "description": setting["description"],
-            "required": True,
-        }
-        for name, setting in SETTINGS.items()
-    }
     manifest = about(
         author=owner,
         homepage=REPOSITORY,
         repository=REPOSITORY,
         license=TABLE["license"],
         keywords=TABLE["keywords"],
-        userConfig=config,
+        userConfig=questions(),
     )
     write_json(plugin / ".claude-plugin" / "plugin.json", manifest)
-    filled = {name: f"${{user_config.{name}}}" for name in SETTINGS}
     start = f"${{CLAUDE_PLUGIN_ROOT}}/{START}"
-    command, *args = start_words(start, "hook", "claude-code", **filled)
+    command, *args = start_words(start, "hook", "claude-code", **ANSWERS)
     hooks = hooks_of("claude-code", {"command": command, "args": args})
     write_json(plugin / "hooks" / "hooks.json", hooks)
-    command, *args = start_words(start, "mcp", "--host", "claude-code", **filled)
+    command, *args = start_words(start, "mcp", "--host", "claude-code", **ANSWERS)
     server = {"type": "stdio", "command": command, "args": args}
     write_json(plugin / ".mcp.json", {"mcpServers": {NAME: server}})
     _write_for_codex(plugin, manifest)
@@ -242,18 +247,8 @@ def _write_extension(folder: Path, manifest: str, host: str, hooks: Mapping[str,
 
 def write_bundle(file: Path, wheel: Path) -> Path:
     """Write a bundle with the wheel, whose environment `uv` makes at the first start."""
-    filled = {name: f"${{user_config.{name}}}" for name in SETTINGS}
     run = ["run", "--quiet", "--directory", "${__dirname}", "server.py"]
-    words = ["mcp", "--host", "claude-desktop", "--vault", filled["vault"]]
-    config = {
-        name: {
-            "type": setting["kind"],
-            "title": setting["title"],
-            "description": setting["description"],
-            "required": True,
-        }
-        for name, setting in SETTINGS.items()
-    }
+    words = ["mcp", "--host", "claude-desktop", "--vault", ANSWERS["vault"]]
     manifest = {
         "manifest_version": "0.4",
         "display_name": TITLE,
@@ -267,13 +262,13 @@ def write_bundle(file: Path, wheel: Path) -> Path:
         "server": {
             "type": "uv",
             "entry_point": "server.py",
-            "mcp_config": {"command": "uv", "args": [*run, *words, "--user", filled["person"]]},
+            "mcp_config": {"command": "uv", "args": [*run, *words, "--user", ANSWERS["person"]]},
         },
         "tools": [
             {"name": tool["name"], "description": tool["description"]}
             for tool in tools.list_tools()["tools"]
         ],
-        "user_config": config,
+        "user_config": questions(),
         "compatibility": {"platforms": ["darwin", "linux"], "runtimes": {"python": ">=3.11"}},
     }
     texts = {
@@ -399,10 +394,7 @@ def write_hermes(folder: Path) -> Path:
     """Write the provider of Hermes, which takes the settings from variables."""
     start = f'os.path.join(os.path.dirname(os.path.abspath(__file__)), "{START}")'
     text = _without_mark(install_plan.template("hermes_provider.py"))
-    for mark, words in _commands("hermes").items():
-        command = ", ".join(map(json.dumps, start_words("@", *words)))
-        text = text.replace(mark, "[" + command.replace('"@"', start) + "]")
-    write_text(folder / "__init__.py", text)
+    write_text(folder / "__init__.py", _with_commands(text, "hermes", start))
     described = _without_mark(install_plan.template("hermes_plugin.yaml"))
     described = re.sub(r"(?m)^version: .*$", f"version: {VERSION}", described)
     write_text(folder / "plugin.yaml", described)
@@ -410,9 +402,12 @@ def write_hermes(folder: Path) -> Path:
     return folder
 
 
-def _commands(host: str) -> dict[str, tuple[str, ...]]:
-    """Return the words behind each mark of a template."""
-    return {"@HOOK@": ("hook", host), "@SERVER@": ("mcp", "--host", host)}
+def _with_commands(text: str, host: str, start: str) -> str:
+    """Return a template with its commands. `start`: the expression for the path of the script."""
+    for mark, words in {"@HOOK@": ("hook", host), "@SERVER@": ("mcp", "--host", host)}.items():
+        command = ", ".join(map(json.dumps, start_words("@", *words)))
+        text = text.replace(mark, "[" + command.replace('"@"', start) + "]")
+    return text
 
 
 def _in_javascript(template: str, host: str, **values: str) -> str:
@@ -421,10 +416,7 @@ def _in_javascript(template: str, host: str, **values: str) -> str:
     text = _without_mark(install_plan.template(template))
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
-    for mark, words in _commands(host).items():
-        command = ", ".join(map(json.dumps, start_words("@", *words)))
-        text = text.replace(mark, "[" + command.replace('"@"', start) + "]")
-    return text
+    return _with_commands(text, host, start)
 
 
 def _without_mark(text: str) -> str:
