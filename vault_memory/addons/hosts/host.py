@@ -98,3 +98,11 @@ def is_named(plugins: object) -> bool:
         name.partition("@")[0] == PACKAGE and plugin not in (False, {"enabled": False})
         for name, plugin in plugins.items()
     )
+
+
+def not_of_install(file: Path, mark: str) -> Path | None:
+    """Return a file that is no file of `install`, whose files begin with `mark`; None without it."""
+    try:
+        return None if file.read_text(encoding="utf-8").startswith(mark) else file
+    except (OSError, ValueError):
+        return None

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from vault_memory.rules.conversations.turn import LONGEST
+
 Speaker = Literal["user", "assistant"]
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
@@ -36,6 +38,15 @@ class Chat(NamedTuple):
     messages: tuple[Message, ...]
     left: Counter[str]
     """number of messages that are left out, by reason"""
+
+
+def said(id_: str, role: Speaker, text: str, at: datetime | None) -> Message | str:
+    """Returns a message, or the reason why it is left out."""
+    if not text or not id_:
+        return NO_WORDS
+    if len(text) > LONGEST:
+        return TOO_LONG
+    return Message(id_, role, text, at) if at else NO_TIME
 
 
 class ForeignShape(Exception):

@@ -14,7 +14,6 @@ import msgspec
 
 from vault_memory.addons.transfer import chat_messages
 from vault_memory.addons.transfer.chat_messages import Chat, Message, Speaker, field
-from vault_memory.rules.conversations.turn import LONGEST
 
 KEY = b'"mapping"'
 """A conversation of this program has this key"""
@@ -118,12 +117,7 @@ def _read(message: _TreeMessage, at: datetime | None) -> Message | str:
     if reason:
         return reason
     text = chat_messages.with_attachments(_texts(message), _attached(message))
-    if not text or not message.id:
-        return chat_messages.NO_WORDS
-    if len(text) > LONGEST:
-        return chat_messages.TOO_LONG
-    role = cast(Speaker, _role(message))
-    return Message(message.id, role, text, at) if at else chat_messages.NO_TIME
+    return chat_messages.said(message.id, cast(Speaker, _role(message)), text, at)
 
 
 def _reason_without_words(message: _TreeMessage) -> str:

@@ -9,7 +9,6 @@ import msgspec
 
 from vault_memory.addons.transfer import chat_messages
 from vault_memory.addons.transfer.chat_messages import Chat, Message, Speaker, field
-from vault_memory.rules.conversations.turn import LONGEST
 
 KEY = b'"chat_messages"'
 """A conversation of this program has this key"""
@@ -77,12 +76,8 @@ def _read(message: _ListedMessage, began: str | None, zone: tzinfo) -> Message |
     if role is None:
         return chat_messages.OF_TOOL
     text = chat_messages.with_attachments(_texts(message), _attached(message))
-    if not text or not message.uuid:
-        return chat_messages.NO_WORDS
-    if len(text) > LONGEST:
-        return chat_messages.TOO_LONG
     at = chat_messages.time_of(message.created_at or began, zone)
-    return Message(message.uuid, role, text, at) if at else chat_messages.NO_TIME
+    return chat_messages.said(message.uuid, role, text, at)
 
 
 def _texts(message: _ListedMessage) -> Iterator[object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.hosts import config_edits, install_plan
-from vault_memory.addons.hosts.host import PACKAGE, EventKind, Host
+from vault_memory.addons.hosts.host import PACKAGE, EventKind, Host, not_of_install
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.host import Trust
@@ -60,12 +60,8 @@ class Hermes(Host):
 
     def package_file(self, environment: Mapping[str, str]) -> Path | None:
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
-        file = home / "plugins" / PACKAGE / "__init__.py"
-        try:
-            # The provider of `install` lies in the same place.
-            return None if file.read_text(encoding="utf-8").startswith(MARK) else file
-        except (OSError, ValueError):
-            return None
+        # The provider of `install` lies in the same place.
+        return not_of_install(home / "plugins" / PACKAGE / "__init__.py", MARK)
 
     def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text

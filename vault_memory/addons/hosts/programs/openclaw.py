@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.hosts import config_edits, install_plan
-from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, PACKAGE, Host
+from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, PACKAGE, Host, not_of_install
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import JsonEdit
@@ -54,12 +54,9 @@ class OpenClaw(Host):
         return install_plan.InstallPlan(tuple(edits), next_steps)
 
     def package_file(self, environment: Mapping[str, str]) -> Path | None:
+        # The plugin of `install` lies in the same place.
         file = _state_folder(environment) / "extensions" / PACKAGE / "index.js"
-        try:
-            # The plugin of `install` lies in the same place.
-            return None if file.read_text(encoding="utf-8").startswith(MARKS[file.name]) else file
-        except (OSError, ValueError):
-            return None
+        return not_of_install(file, MARKS[file.name])
 
     def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text
