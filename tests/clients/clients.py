@@ -83,13 +83,14 @@ class Client(ABC):
         """Do what the client asks a person to do after `install`."""
         return
 
-    def run(self, *command: str) -> str:
-        """What a command of the client prints; it must end well."""
+    def run(self, *command: str, typed: str = "") -> str:
+        """What a command of the client prints; it must end well. `typed`: what a person types."""
         done = subprocess.run(
             command,
             env=self.environment,
             cwd=self.work,
-            stdin=subprocess.DEVNULL,
+            stdin=None if typed else subprocess.DEVNULL,
+            input=typed or None,
             capture_output=True,
             text=True,
             timeout=SECONDS,

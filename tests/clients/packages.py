@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from abc import abstractmethod
 
 from tests.clients import clients, programs
@@ -69,16 +68,7 @@ class GeminiCli(Packaged, clients.GeminiCli):
         self.extensions("uninstall", NAME)
 
     def extensions(self, *words: str, typed: str = "") -> None:
-        done = subprocess.run(
-            (*programs.gemini(), "extensions", *words),
-            env=self.environment,
-            cwd=self.work,
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=clients.SECONDS,
-        )
-        assert done.returncode == 0, (words, done.stdout[-2000:], done.stderr[-2000:])
+        self.run(*programs.gemini(), "extensions", *words, typed=typed)
 
 
 class QwenCode(Packaged, clients.QwenCode):
