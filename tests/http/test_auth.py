@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -12,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from tests.every import every
 from tests.http.served import CALLERS, MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.http.auth import host_name
+from vault_memory.http.auth import Gate, host_name
 from vault_memory.rules.paths.scopes import Caller
 
 Serve = Callable[..., Served]
@@ -148,6 +149,20 @@ def test_a_page_of_the_server_itself_may_call_it(served: Served, origin: str, ho
 )
 def test_a_page_of_another_address_may_not_call(served: Served, origin: str, host: str):
     assert_refused(served.client(origin=origin, host=host).get("/v1/notes"), 403, "wrong_origin")
+
+
+def test_a_request_without_a_host_is_answered_where_the_host_is_empty():
+    """`serve.host` may be empty, and a client of HTTP/1.0 names no host."""
+    reached = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append(scope["path"])
+
+    gate = Gate(application, hosts=("",), origins=())
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": []}
+    anyio.run(gate, scope, None, None)
+
+    assert reached == ["/healthz"]
 
 
 def test_a_page_with_the_name_of_a_foreign_host_is_refused_for_the_name(served: Served):

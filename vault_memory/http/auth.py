@@ -68,7 +68,7 @@ class Gate:
     def _origin_refusal(self, headers: Headers) -> ASGIApp | None:
         # Fault: a foreign page can post here although it cannot read the answer. A page of this
         # server has the server's own name, which was looked at before.
-        own = {f"{scheme}://{headers['host']}".lower() for scheme in ("http", "https")}
+        own = {f"{scheme}{headers.get('host')}".lower() for scheme in ("http://", "https://")}
         if {origin.lower() for origin in headers.getlist("origin")} <= self._origins | own:
             return None
         return refusal(
