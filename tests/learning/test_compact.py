@@ -9,7 +9,7 @@ from tests.learning.test_episodes import NOTE, TEA, items, say_all
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.protocol_results import call
+from vault_memory.mcp.protocol_results import of_call
 from vault_memory.rules.paths.scopes import Caller
 
 NOW = "2026-05-25T19:00+01:00"
@@ -118,13 +118,13 @@ def test_an_incognito_conversation_is_not_summed_up(memory, bedroom):
 def test_a_model_sums_its_own_conversation_up_and_no_others(memory, bedroom):
     own = Serving(memory, Caller("mira"))
     arguments = {"session": "tea", "text": "Asked for the wind"}
-    other = call(Serving(memory, Caller("tomas")), "memory_compact", arguments)
-    assert other.failed
-    assert "tea:" not in other.text
-    result = call(own, "memory_compact", arguments)
-    assert result.answer is not None, result.text
-    assert result.answer["note"] == NOTE
-    assert "Asked for the wind" in str(result.answer["preview"])
+    other = of_call(Serving(memory, Caller("tomas")), "memory_compact", arguments)
+    assert other["isError"]
+    assert "tea:" not in other["content"][0]["text"]
+    result = of_call(own, "memory_compact", arguments)
+    assert not result["isError"], result
+    assert result["structuredContent"]["note"] == NOTE
+    assert "Asked for the wind" in str(result["structuredContent"]["preview"])
 
 
 def test_the_text_of_a_person_does_not_get_into_a_channel(memory, bedroom):
@@ -136,12 +136,12 @@ def test_the_text_of_a_person_does_not_get_into_a_channel(memory, bedroom):
         text="Good evening",
         now=datetime.fromisoformat(NOW),
     )
-    result = call(
+    result = of_call(
         Serving(memory, Caller("mira")),
         "memory_compact",
         {"session": "bell", "text": "Private words"},
     )
-    assert result.failed
+    assert result["isError"]
     with pytest.raises(UnclearId):
         memory.learning.compact("bell", "Private words", user="mira", channel="")
     assert not (Path(bedroom.vault) / "Channels/fogbell/memories/sessions").exists()

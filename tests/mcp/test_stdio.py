@@ -41,7 +41,7 @@ def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked:
 
         expected = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         assert result["protocolVersion"] == expected
-        assert result["capabilities"].keys() == {"tools", "resources"}
+        assert result["capabilities"].keys() == {"prompts", "resources", "tools"}
         assert "memory_context" in result["instructions"]
         assert pipe.ask("ping")["result"] == {}
         assert len(pipe.ask("tools/list")["result"]["tools"]) == 11
@@ -82,7 +82,7 @@ REFUSED: list[tuple[bytes, int, object]] = [
     (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 100000000000000000000, "method": "ping"}', -32600, None),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}', -32601, 1),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tasks/list"}', -32601, 1),
     (
         b'{"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}}',
         -32601,

@@ -493,10 +493,12 @@ def test_a_model_may_send_null_for_an_omitted_argument(shelf: VaultMemory):
 
 def test_a_lone_surrogate_is_refused(shelf: VaultMemory):
     # A client over HTTP cannot send it, so the tool is called as a pipe calls it.
-    result = protocol_results.call(Serving(shelf, ALICE), "memory_search", {"query": "half \ud83d"})
+    result = protocol_results.of_call(
+        Serving(shelf, ALICE), "memory_search", {"query": "half \ud83d"}
+    )
 
-    assert result.failed
-    assert "cannot take these arguments" in result.text
+    assert result["isError"]
+    assert "cannot take these arguments" in result["content"][0]["text"]
 
 
 JSON = st.recursive(
@@ -518,9 +520,10 @@ def test_any_arguments_get_an_answer_or_a_plain_refusal(
     said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
 
     if TOOLS[name].reads_only:
-        result = protocol_results.call(Serving(shelf, ALICE), name, said)
-        assert result.failed == result.text.startswith("error: ")
-        assert not result.text.startswith("error: the memory cannot do this now")
+        result = protocol_results.of_call(Serving(shelf, ALICE), name, said)
+        text = result["content"][0]["text"]
+        assert result["isError"] == text.startswith("error: ")
+        assert not text.startswith("error: the memory cannot do this now")
     else:
         with suppress(UsageError):
             read_arguments(TOOLS[name], said)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-ENTRY_POINTS = "vault_memory.addons"
 OFFERS = {
+    "dialogue": "the prompts and questions of MCP",
     "fleet": "sharing vaults between several hosts",
     "hosts": "connecting programs such as Claude Code",
     "page": "the page for the browser",
@@ -95,7 +95,7 @@ def packages() -> "list[Any]":
     from importlib.metadata import entry_points
 
     loaded = []
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in entry_points(group=__package__):
         try:
             loaded.append(point.load())
         except Exception as error:

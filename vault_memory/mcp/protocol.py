@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from vault_memory.addons import table
 from vault_memory.api import redact_paths
 from vault_memory.errors import VaultMemoryError
 from vault_memory.mcp import protocol_results, tools
@@ -36,6 +37,7 @@ SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _CACHED = (
     "server/discover",
     "tools/list",
+    "prompts/list",
     "resources/list",
     "resources/templates/list",
     "resources/read",
@@ -96,11 +98,13 @@ class Conversation:
             "server/discover": lambda params: self._discovered(),
             "tools/list": lambda params: tools.list_tools(),
             "resources/templates/list": lambda params: tools.list_templates(),
+            "prompts/list": lambda params: tools.list_prompts(),
         }
         self._with_vault: dict[str, Callable[[Json], Json]] = {
             "tools/call": self._call,
             "resources/list": self._list,
             "resources/read": self._read,
+            "prompts/get": self._prompt,
         }
 
     def is_quick(self, method: str) -> bool:
@@ -153,9 +157,7 @@ class Conversation:
         try:
             serving = self._serving()
         except VaultMemoryError as error:
-            # The model reads why, as for any other failure of a tool.
-            text = f"error: {_opening_error(error)}"
-            return {"content": [{"type": "text", "text": text}], "isError": True}
+            return protocol_results.failed(_opening_error(error))
         serving = serving.of_session(_named_session(params))
         return protocol_results.of_call(serving, call.name, call.arguments or {})
 
@@ -166,6 +168,11 @@ class Conversation:
     def _read(self, params: Json) -> Json:
         uri = _checked(params, _Read).uri
         return self._resources(lambda results, serving: results.of_resource(serving, uri))
+
+    def _prompt(self, params: Json) -> Json:
+        return self._resources(
+            lambda results, serving: table.part("dialogue.client_prompts").answer(serving, params)
+        )
 
     def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
         try:
@@ -251,10 +258,16 @@ def _checked(params: Json, kind: type[Any]) -> Any:
         raise ProtocolError(INVALID_PARAMS, f"wrong parameters: {error}") from None
 
 
+def meta_of(params: Mapping[str, Any]) -> Json:
+    """Returns what a request says of itself."""
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
 def _named_version(params: Mapping[str, Any]) -> str:
     """Returns the version that a request names, or "". Raises ProtocolError."""
-    meta = params.get("_meta")
-    if not isinstance(meta, dict) or VERSION_KEY not in meta:
+    meta = meta_of(params)
+    if VERSION_KEY not in meta:
         return ""
     version = meta[VERSION_KEY]
     if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
@@ -268,8 +281,7 @@ def _named_version(params: Mapping[str, Any]) -> str:
 
 def _named_session(params: Mapping[str, Any]) -> str:
     """Returns the conversation that asks, as our own provider for Hermes names it."""
-    meta = params.get("_meta")
-    session = meta.get(SESSION_KEY) if isinstance(meta, dict) else None
+    session = meta_of(params).get(SESSION_KEY)
     return session if isinstance(session, str) else ""
 
 

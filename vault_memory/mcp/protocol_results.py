@@ -6,7 +6,6 @@ An example of the URI of a note is `vault:///Users/alice/memories/garden.md`.
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -14,15 +13,7 @@ from vault_memory.contract.requests import NoteRequest
 from vault_memory.errors import BadPath, NoteNotFound, UsageError, VaultMemoryError
 from vault_memory.mcp import tool_calls
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.tools import (
-    MARKDOWN,
-    PLAIN_TEXT,
-    SCHEME,
-    TEMPLATE,
-    TOOLS,
-    ToolUnknown,
-    read_arguments,
-)
+from vault_memory.mcp.tools import MARKDOWN, PLAIN_TEXT, SCHEME, TEMPLATE, TOOLS, read_arguments
 from vault_memory.rules.context import quotations
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.note_reports import NoteInfo
@@ -34,15 +25,6 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
     name: getattr(tool_calls, name.removeprefix("memory_")) for name in TOOLS
 }
 """Tool → the function of `tool_calls` that has its name"""
-
-
-def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json:
-    """The result of `tools/call`. Raises ToolUnknown."""
-    result = call(serving, name, arguments)
-    content = [{"type": "text", "text": result.text}]
-    if result.failed:
-        return {"content": content, "isError": True}
-    return {"content": content, "structuredContent": result.answer, "isError": False}
 
 
 def of_resources(serving: Serving, cursor: str | None) -> Json:
@@ -63,37 +45,30 @@ def of_resource(serving: Serving, uri: str) -> Json:
 # --- Tool calls ---
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """An answer of the contract with its text for a model, or only the words of an error."""
-
-    text: str
-    answer: dict[str, Any] | None = None
-
-    @property
-    def failed(self) -> bool:
-        return self.answer is None
-
-
-def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-    """Call a tool for a caller. An error comes back in words. Raises only ToolUnknown."""
-    tool = TOOLS.get(name)
-    if tool is None:
-        raise ToolUnknown(name)
+def of_call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> Json:
+    """The result of `tools/call`: an answer of the contract with its text, or an error in words."""
     try:
-        answer, text = FUNCTIONS[name](serving, read_arguments(tool, arguments))
+        answer, text = FUNCTIONS[name](serving, read_arguments(TOOLS[name], arguments))
     except VaultMemoryError as error:
-        return ToolResult(f"error: {serving.explain(error)}")
+        return failed(serving.explain(error))
     except Exception as error:
         # Its message may be text of a note, which must not be in a log.
         logger.error(
             "%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO)
         )
-        return ToolResult(
-            "error: the memory cannot do this now\n\n"
-            "hint: try again later; the server's log says why"
+        return failed(
+            "the memory cannot do this now\n\nhint: try again later; the server's log says why"
         )
-    return ToolResult(text, answer)
+    return {"content": [_text(text)], "structuredContent": answer, "isError": False}
+
+
+def failed(reason: str) -> Json:
+    """The result of a call that failed. The model reads why."""
+    return {"content": [_text(f"error: {reason}")], "isError": True}
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
 
 
 # --- Resources ---

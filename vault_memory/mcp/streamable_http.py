@@ -31,6 +31,7 @@ from vault_memory.mcp.protocol import (
     Json,
     ProtocolError,
     id_of,
+    meta_of,
     read_message,
 )
 from vault_memory.rules.paths.scopes import Caller
@@ -39,7 +40,7 @@ LARGEST_BODY = 1 << 20
 """In bytes, of a request"""
 HEADER_MISMATCH = -32020
 VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
-NAMES = {"tools/call": "name", "resources/read": "uri"}
+NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose parameter of this name the header `Mcp-Name` repeats"""
 STATUSES = {
     PARSE_ERROR: 400,
@@ -165,17 +166,12 @@ def _names_stateless_version(request: Request, params: Json) -> bool:
     """Returns whether a request is of a version that each request names."""
     version = request.headers.get(VERSION_HEADER)
     in_header = version is not None and version not in HANDSHAKE_VERSIONS
-    return in_header or VERSION_KEY in _meta_of(params)
-
-
-def _meta_of(params: Json) -> Json:
-    meta = params.get("_meta")
-    return meta if isinstance(meta, dict) else {}
+    return in_header or VERSION_KEY in meta_of(params)
 
 
 def _check_headers(request: Request, method: str, params: Json) -> None:
     """Raises ProtocolError unless the headers say what the body says."""
-    version = _meta_of(params).get(VERSION_KEY)
+    version = meta_of(params).get(VERSION_KEY)
     if version is None:
         raise ProtocolError(INVALID_PARAMS, f"`_meta` needs `{VERSION_KEY}`")
     expected = {VERSION_HEADER: version, METHOD_HEADER: method}

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from vault_memory import __version__
+from vault_memory.addons import table
 from vault_memory.contract.calls import CALLS, Tool
 from vault_memory.errors import UsageError
 
@@ -19,6 +20,7 @@ Json = dict[str, Any]
 NAME, TITLE = "vault-memory", "Vault memory"
 SERVER: Json = {"name": NAME, "title": TITLE, "version": __version__}
 CAPABILITIES: Json = {
+    "prompts": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
     "tools": {"listChanged": False},
 }
@@ -56,13 +58,6 @@ in it.
 
 You see this memory alone, and nothing that is said here opens another's.\
 """
-
-
-class ToolUnknown(UsageError):
-    """There is no tool of this name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}")
 
 
 def read_arguments(tool: Tool, arguments: Mapping[str, Any]) -> msgspec.Struct:
@@ -181,6 +176,12 @@ def list_templates() -> Json:
         "uriTemplate": TEMPLATE,
     }
     return {"resourceTemplates": [template]}
+
+
+def list_prompts() -> Json:
+    """Returns the answer to `prompts/list`; without the add-on, there are none."""
+    prompts = table.optional_part("dialogue.client_prompts")
+    return {"prompts": prompts.listed() if prompts else []}
 
 
 def instructions(*, has_hooks: bool) -> str:
