@@ -5,7 +5,7 @@
 #   EFFORT=full make test     every test with a third of the generated cases, as CI runs it; otherwise a twelfth
 #   make packages              write what programs install the memory from, into build/packages
 #   make dist                  the wheel and the archive of the sources in build/dist, checked, and the packages
-#   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
+#   make test-clients          those with the real clients; needs npm, and a first run fetches 750 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
 #   make test-deep             the long ones, and every generated case
@@ -197,7 +197,7 @@ dist: $(STAMPS)/release packages
 test-clients: $(STAMPS)/dev $(STAMPS)/clients packages
 	$(call say,running the tests with the real clients)
 	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py tests/clients/test_client_projects.py \
-		tests/clients/test_packages.py --durations 5
+		tests/clients/test_packages.py tests/clients/test_conformance.py --durations 5
 
 # By hand: OpenClaw needs 830 MB, a Node.js of its own, and minutes.
 test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node packages

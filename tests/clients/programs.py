@@ -59,6 +59,12 @@ def skillsaw() -> Path:
     return Path(_existing(SKILLSAW))
 
 
+def conformance() -> tuple[str, str]:
+    """Returns the suite of the protocol. It needs a newer Node.js than most systems have, which comes with it."""
+    suite = "@modelcontextprotocol/conformance/dist/index.js"
+    return _program(f"node-linux-{_CPU}/bin/node"), _program(suite)
+
+
 def openclaw() -> tuple[str, str]:
     return _newer_node(), _existing(NEWER_NODE / "openclaw" / "openclaw.mjs")
 
@@ -86,6 +92,7 @@ def _existing(program: Path) -> str:
 
 PINNED = {
     "@anthropic-ai/claude-code": claude,
+    "@modelcontextprotocol/conformance": conformance,
     "@openai/codex": codex,
     "@google/gemini-cli": gemini,
     "opencode-ai": opencode,

@@ -64,7 +64,11 @@ def test_a_client_without_a_handshake_names_the_version_in_each_request(place: O
             assert refused["code"] == code
         assert pipe.ask("tools/list", _meta={VERSION_KEY: "2026-07-28"})["error"]["code"] == -32602
         assert pipe.ask("server/discover")["error"]["code"] == -32602
-        assert pipe.ask("ping", _meta=meta)["error"]["code"] == -32601
+        for method in ("ping", "initialize"):
+            assert pipe.ask(method, _meta=meta)["error"]["code"] == -32601
+        nowhere = "vault:///nowhere.md"
+        refused = pipe.ask("resources/read", _meta=meta, uri=nowhere)["error"]
+        assert (refused["code"], refused["data"]) == (-32602, {"uri": nowhere})
 
 
 REFUSED: list[tuple[bytes, int, object]] = [

@@ -114,8 +114,8 @@ class Conversation:
     def answer(self, method: str, params: Json) -> Json:
         """Returns the result of a request. Raises ProtocolError."""
         handler = self._at_once.get(method) or self._with_vault.get(method)
-        version = "" if method == "initialize" else _named_version(params)
-        if handler is None or (version and method == "ping"):
+        version = _named_version(params)
+        if handler is None or (version and method in ("initialize", "ping")):
             raise ProtocolError(METHOD_NOT_FOUND, f"there is no method `{method}`")
         if not version and method == "server/discover":
             raise ProtocolError(INVALID_PARAMS, f"`_meta` needs `{VERSION_KEY}`")
@@ -167,14 +167,17 @@ class Conversation:
 
     def _read(self, params: Json) -> Json:
         uri = _checked(params, _Read).uri
-        return self._resources(lambda results, serving: results.of_resource(serving, uri))
+        return self._resources(
+            lambda results, serving: results.of_resource(serving, uri), {"uri": uri}
+        )
 
     def _prompt(self, params: Json) -> Json:
         return self._resources(
             lambda results, serving: table.part("dialogue.client_prompts").answer(serving, params)
         )
 
-    def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
+    def _resources(self, ask: Callable[[Any, "Serving"], Json], about: Json | None = None) -> Json:
+        """Returns what the vault answers. An error has `about` as its data."""
         try:
             serving = self._serving()
         except VaultMemoryError as error:
@@ -182,7 +185,7 @@ class Conversation:
         try:
             return ask(protocol_results, serving)
         except VaultMemoryError as error:
-            raise ProtocolError(code_of(error), serving.explain(error)) from None
+            raise ProtocolError(code_of(error), serving.explain(error), about) from None
 
 
 def read_message(raw: bytes) -> tuple[Json | None, Json | None]:
