@@ -128,6 +128,7 @@ TABLE = (
     StateFile("starts/**", "never", "when programs of this machine last started"),
     StateFile("projects.json", "never", "folders of this machine"),
     StateFile("hosts.json", "never", "programs of this machine that were set up"),
+    StateFile("adopted/**", "never", "memory of programs of this machine"),
     StateFile("drafts/**", "never", "texts open in an editor of this machine"),
     StateFile("remote-password", "never", "a secret"),
     StateFile("web.json", "never", "where the page runs"),

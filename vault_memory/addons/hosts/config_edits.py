@@ -135,17 +135,19 @@ class ListedText:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several programs, under a key that may name another one already."""
+    """A program or a folder, under a key that may name another one already."""
 
     path: KeyPath
     value: str
+    earlier: str = ""
+    """What `install` has put there before: no choice of the person"""
 
     @property
     def container(self) -> KeyPath:
         return self.path[:-1]
 
     def put(self, text: str) -> str:
-        if self.previous(text) == self._written:
+        if self._chosen(text) == self.value:
             return text
         return jsonc_edit.put(text, self.path, self.value)
 
@@ -154,16 +156,18 @@ class Choice:
         node = jsonc_edit.node_at(text, self.path)
         return "" if node is None else text[node.start : node.end]
 
-    def mark(self, text: str) -> KeyPath:
+    def marks(self, text: str) -> CreatedPaths:
         """Return the entry among the created paths that holds what was there before."""
-        return (*self.path, self.previous(text))
+        if self.earlier and self._chosen(text) == self.earlier:
+            return ()
+        return ((*self.path, self.previous(text)),)
 
     def remove(self, text: str, created: Collection[KeyPath]) -> str:
         """Return the text with what was there before `install`."""
         if jsonc_edit.node_at(text, self.container) is None:
             return text
-        # The person has chosen another program since.
-        if self.previous(text) != self._written:
+        # The person has chosen another one since.
+        if self._chosen(text) != self.value:
             return text
         for mark in reversed(tuple(created)):
             if mark[:-1] == self.path and mark[-1]:
@@ -172,9 +176,10 @@ class Choice:
                 return text[: node.start] + mark[-1] + text[node.end :]
         return jsonc_edit.remove(text, self.path)
 
-    @property
-    def _written(self) -> str:
-        return json.dumps(self.value)
+    def _chosen(self, text: str) -> object:
+        # Fault: the host itself may have written the file again, with other escapes.
+        node = jsonc_edit.node_at(text, self.path)
+        return None if node is None else node.plain()
 
 
 Entry = Member | HookGroup | ListedText | Choice
@@ -354,7 +359,7 @@ def _put_entry(text: str, entry: Entry, created: list[KeyPath]) -> str:
             case ListedText():
                 created.append(entry.mark)
             case Choice():
-                created.append(entry.mark(text))
+                created.extend(entry.marks(text))
     return changed
 
 

@@ -6,11 +6,12 @@ one module, so this module loads nothing that takes time.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from vault_memory.addons.hosts.adoption import OwnMemory
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
 
 EventKind = Literal["start", "prompt", "answer", "compact", "end", "turn"]
@@ -56,6 +57,8 @@ class Host(ABC):
     """Whether its configuration says which tools run without asking a person"""
     takes_project: ClassVar[bool] = False
     """Whether it also reads a configuration in the folder of a project"""
+    can_adopt: ClassVar[bool] = False
+    """Whether a folder of the vault can hold the notes that it writes by itself"""
 
     @abstractmethod
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
@@ -68,6 +71,12 @@ class Host(ABC):
     def package_file(self, environment: Mapping[str, str]) -> Path | None:
         """Return the file in which the host names our package; None without the package."""
         return None
+
+    def own_memory(
+        self, request: "InstallRequest", environment: Mapping[str, str]
+    ) -> "Iterable[OwnMemory]":
+        """Return the folders of notes that it writes by itself."""
+        return ()
 
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the payload of an event under the names that Claude Code gives its fields."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory import places
-from vault_memory.addons.hosts import programs
+from vault_memory.addons.hosts import adoption, programs
 from vault_memory.addons.hosts.config_edits import Edit
 from vault_memory.addons.hosts.host import Host, Trust
 from vault_memory.addons.hosts.install_plan import PROJECTS_ONLY, InstallRequest
@@ -53,6 +53,8 @@ class HostStatus:
     files: tuple[WiredFile, ...]
     next_step: str
     """What the person does after `install`, so that the host trusts it"""
+    has_adopted: bool = False
+    """Whether the notes that it writes by itself are in the vault"""
 
 
 def host_statuses(
@@ -90,6 +92,7 @@ def _status_of(
         last_started=_last_start(state, host.name),
         files=files,
         next_step=plan.next_steps[0],
+        has_adopted=adoption.Return(state, host.name, request.project).is_due,
     )
     package = None if request.project else host.package_file(environment)
     if package is None:
@@ -172,6 +175,7 @@ def checks(memory: "VaultMemory") -> Iterator[Check]:
 
 def _words_of(status: HostStatus) -> str:
     words = [WIRED[status.wired]]
+    words += ["its notes are in the vault"] if status.has_adopted else []
     if status.wired != "no":
         words += [TRUSTED[status.trusted]] if status.trusted in TRUSTED else []
         started = status.last_started

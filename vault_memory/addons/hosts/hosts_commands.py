@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons.hosts import (
+    adoption,
     hook_command,
     host_checks,
+    host_options,
     install_plan,
     installer,
     programs,
@@ -36,7 +38,6 @@ from vault_memory.search import scope_names
 from vault_memory.vault import locate
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts.host import Host
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.addons.hosts.installer import FileChange
     from vault_memory.api.vault_memory import VaultMemory
@@ -82,6 +83,7 @@ class InstallOptions:
     channel: str | None
     private: bool
     allow: bool
+    adopt: bool
     uninstall: bool
     dry_run: bool
     project: str | None
@@ -145,32 +147,16 @@ class Installation:
             yield f"next: {step}"
 
 
-class NoProjectFiles(UsageError):
-    """The host has no configuration beside the code."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"`{host}` reads no configuration in the folder of a project",
-            hint="leave out `--project`",
-        )
-
-
-class NothingToAllow(UsageError):
-    """The host has no setting for which tools may be used."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"`{host}` has no setting that allows tools: it asks a person, or it asks nobody",
-            hint="leave out `--allow`",
-        )
-
-
 def _hosts_with_hooks() -> str:
     return ", ".join(host.name for host in programs.hosts() if host.events)
 
 
 def _hosts_that_allow() -> str:
     return ", ".join(host.name for host in programs.hosts() if host.can_allow)
+
+
+def _hosts_that_adopt() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.can_adopt)
 
 
 def _hosts_with_projects() -> str:
@@ -224,6 +210,11 @@ def hook(context: Context, host: str, options: HookOptions) -> None:
 @private
 @click.option(
     "--allow", is_flag=True, help=f"Let HOST use the tools without asking ({_hosts_that_allow()})."
+)
+@click.option(
+    "--adopt",
+    is_flag=True,
+    help=f"Make the notes that HOST writes by itself notes of the vault ({_hosts_that_adopt()}).",
 )
 @click.option("--uninstall", is_flag=True, help="Remove exactly what `install` has added.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
@@ -300,32 +291,40 @@ def _carry_out(
     """
     request = _request(context, memory, host, options)
     program = programs.host(host)
-    _check_host(program, request)
+    host_options.check(program, request, adopt=options.adopt)
     plan = program.plan(request, os.environ)
-    if memory:
-        state = memory.vault.state.path
-    else:
-        state = installer.recorded_state(_named_root(context), plan, os.environ)
+    now = context.now or datetime.now(UTC)
+    state = _state_of(context, memory, plan)
+    plan = _without_foreign(plan, state, request, host, options)
+    returned = adoption.Return(state, host, request.project)
+    notes: Sequence[FileChange] = ()
+    if memory is None:
+        plan = returned.added_to(plan)
+    elif options.adopt:
+        adopted = adoption.Adoption(memory, request, host, now, dry_run=options.dry_run)
+        plan, notes = adopted.of_all(program.own_memory(request, os.environ), plan)
+        _say_all(context, adopted.remarks)
     changes = installer.Installer(
-        "uninstall" if options.uninstall else "install",
-        state,
-        now=context.now or datetime.now(UTC),
-        dry_run=options.dry_run,
-    ).carry_out(_without_foreign(plan, state, request, host, options))
-    if request.project and not options.dry_run:
-        _register(state, request, host, options)
+        "uninstall" if options.uninstall else "install", state, now=now, dry_run=options.dry_run
+    ).carry_out(plan)
+    if memory is None:
+        _say_all(context, returned.complete(options.dry_run))
+    _register(state, request, host, options)
     is_connected = not (options.uninstall or options.dry_run)
     has_changed = any(change.changed for change in changes)
     next_steps = plan.next_steps if is_connected and has_changed else ()
-    return Installation(host, request, changes, next_steps, options.dry_run)
+    return Installation(host, request, [*notes, *changes], next_steps, options.dry_run)
 
 
-def _check_host(program: "Host", request: "InstallRequest") -> None:
-    """Raise UsageError for an option that means nothing to this host."""
-    if request.allow and not program.can_allow:
-        raise NothingToAllow(program.name)
-    if request.project and not program.takes_project:
-        raise NoProjectFiles(program.name)
+def _state_of(context: Context, memory: "VaultMemory | None", plan: "InstallPlan") -> Path:
+    if memory:
+        return memory.vault.state.path
+    return installer.recorded_state(_named_root(context), plan, os.environ)
+
+
+def _say_all(context: Context, remarks: Iterable[str]) -> None:
+    for remark in remarks:
+        context.say(remark)
 
 
 def _without_foreign(
@@ -349,7 +348,8 @@ def _is_used_elsewhere(state: Path, folder: Path, host: str) -> bool:
 
 def _register(state: Path, request: "InstallRequest", host: str, options: InstallOptions) -> None:
     """Note that the hooks of this host are in a project when they run in its folder."""
-    assert request.project is not None
+    if request.project is None or options.dry_run:
+        return
     register = projects.Projects(state)
     if options.uninstall:
         register.remove(request.project, host)

@@ -6,15 +6,20 @@ memory of the project as well.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vault_memory.config import state_file
 from vault_memory.errors import UsageError
+from vault_memory.rules.paths.scopes import OF_OWNER, READ_BY_ALL
 
 REGISTER = "projects.json"
 """In the state folder: each folder, with its name and the hosts that are connected in it"""
+
+# Fault: everybody reads the one, and each bot of the owner the other.
+NOT_OF_PROJECTS = tuple(scope.partition(":")[2] for scope in (READ_BY_ALL, OF_OWNER))
+"""Names of groups that are no project's"""
 
 
 class Project(NamedTuple):
@@ -48,10 +53,10 @@ class Projects:
         ]
         return max(containing, key=lambda project: len(project.folder.parts), default=None)
 
-    def name_for(self, folder: Path) -> str:
+    def name_for(self, folder: Path, taken: Collection[str] = ()) -> str:
         """Return the name of a folder: its registered one, else its own, which no other has.
 
-        Raises UsageError.
+        `taken` are names that others have. Raises UsageError.
         """
         names = {project.folder: project.name for project in self.all()}
         if folder in names:
@@ -65,13 +70,14 @@ class Projects:
         # Fault: two folders of one name would read each other's notes.
         number = 2
         unique = name
-        while unique in names.values():
+        while unique in {*names.values(), *taken, *NOT_OF_PROJECTS}:
             unique = f"{name}-{number}"
             number += 1
         return unique
 
-    def add(self, folder: Path, name: str, host: str) -> None:
-        hosts = {host, *self._hosts_of(folder)}
+    def add(self, folder: Path, name: str, *new_hosts: str) -> None:
+        """Register a folder. Without a host that is connected in it, it only has this name."""
+        hosts = {*new_hosts, *self._hosts_of(folder)}
         self._entries[str(folder)] = {"name": name, "hosts": sorted(hosts)}
         self._save()
 

@@ -6,9 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.addons.transfer import chat_importer, chat_report, exporter, importer, okf_bundles
+from vault_memory.addons.transfer import (
+    chat_importer,
+    chat_report,
+    exporter,
+    import_report,
+    importer,
+    okf_bundles,
+    workspace,
+)
 from vault_memory.conversations import calls as conversation_calls
-from vault_memory.edits.calls import EditCalls
+from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scopes
 
@@ -53,6 +61,24 @@ class TransferCalls:
                 dry_run=dry_run,
                 is_bundle=bool(format),
             )
+
+    def import_notes(
+        self,
+        source: str | Path,
+        names: Sequence[str],
+        target: str,
+        *,
+        scopes: Sequence[str],
+        now: datetime | None = None,
+    ) -> "ImportReport":
+        """Copy files of a folder to the folder `target` of the vault; `names` are below `source`.
+
+        A file that is not in one of `scopes` there is left out. Raises UsageError.
+        """
+        check_scopes(scopes)
+        request = import_report.ImportRequest(scopes, aware(now), dry_run=False)
+        with self._edits.transaction():
+            return workspace.import_notes(self._edits, Path(source), names, target, request)
 
     def import_chats(
         self,

@@ -4,7 +4,7 @@ Nothing is overwritten. If a note of the same name has another text, the file be
 copy beside it, for a person to merge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,26 @@ def import_workspace(edits: "EditCalls", source: Path, request: ImportRequest) -
             copier.report.left.append(path)
         elif request.includes(place.scope):
             copier.copy(folder, path, target)
+    return copier.report
+
+
+def import_notes(
+    edits: "EditCalls", source: Path, names: Collection[str], target: str, request: ImportRequest
+) -> ImportReport:
+    """Copy these files of a folder to the folder `target` of the vault, below which it has a place.
+
+    Raises VaultUnreachable.
+    """
+    copier = Copier(edits, request)
+    folder = Folder(source)
+    for name in names:
+        path = f"{target}/{name}"
+        place = edits.vault.layout.place(path)
+        # Fault: a file of a person would become a note of others.
+        if place and place.kind in IMPORTED_KINDS and request.includes(place.scope):
+            copier.copy(folder, name, path)
+        else:
+            copier.report.left.append(name)
     return copier.report
 
 

@@ -1,13 +1,20 @@
 """Claude Code: hooks in its settings, the MCP server in a file of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
+from vault_memory.addons.hosts import (
+    claude_folders,
+    config_edits,
+    host_transcripts,
+    install_plan,
+    jsonc_edit,
+)
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine, is_named
 
 if TYPE_CHECKING:
+    from vault_memory.addons.hosts.adoption import OwnMemory
     from vault_memory.addons.hosts.config_edits import Edit, Entry, JsonEdit
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
@@ -26,6 +33,7 @@ class ClaudeCode(Host):
     events = CONVERSATION_EVENTS
     can_allow = True
     takes_project = True
+    can_adopt = True
 
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, ".claude")
@@ -55,6 +63,14 @@ class ClaudeCode(Host):
             ),
             tuple(next_steps),
         )
+
+    def own_memory(
+        self, request: "InstallRequest", environment: Mapping[str, str]
+    ) -> "Iterable[OwnMemory]":
+        folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, ".claude")
+        if request.project is None:
+            return claude_folders.own_memory(folder, LOCAL_SETTINGS, environment)
+        return (claude_folders.of_project(folder, request.project, LOCAL_SETTINGS, environment),)
 
     def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         if request.project is None:

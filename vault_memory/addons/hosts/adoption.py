@@ -1,0 +1,265 @@
+"""Makes the notes that a program writes by itself notes of the vault: `install --adopt`.
+
+The program gets a folder of the vault for them, so that it and the vault have the same files. What
+it wrote before is copied there, and stays where it was: `--uninstall` gives the program its own
+folder again, as it was. The notes of a person are the person's, and those of a folder of code
+belong to the group of that project.
+"""
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vault_memory.addons.hosts import config_edits, jsonc_edit, projects
+from vault_memory.addons.hosts.installer import FileChange
+from vault_memory.config import state_file
+from vault_memory.errors import ConfigError, VaultError
+from vault_memory.rules.paths import scope_notes
+from vault_memory.rules.paths.scopes import Caller
+from vault_memory.search import scope_names
+from vault_memory.vault.reader import LARGEST_STORED, Folder
+
+if TYPE_CHECKING:
+    from vault_memory.addons.hosts.config_edits import Choice, KeyPath
+    from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.api.vault_memory import VaultMemory
+
+ADOPTED = "adopted"
+"""In the state folder: a file for each host, with what was adopted on this machine"""
+
+
+class OwnMemory(NamedTuple):
+    """Notes that a program writes by itself: of a folder of code, or of the person everywhere."""
+
+    sources: tuple[Path, ...]
+    """Folders in which they lie; one may be missing"""
+    settings: Path | None = None
+    """The file that names another folder; None: the notes are copied, and no more"""
+    key: "KeyPath" = ()
+    project: Path | None = None
+    name: str = ""
+    """Of a project whose folder is not known"""
+
+
+class NoPlace(ConfigError):
+    """The layout of the vault has no place for notes of a program."""
+
+    def __init__(self, folder: str, owner: str) -> None:
+        super().__init__(
+            f"the layout has no place for notes of {owner} in `{folder}`",
+            hint="add one to `[layout]`, or leave out `--adopt`",
+        )
+
+
+class Adopted:
+    """What a host has adopted on this machine. `state` is the vault's state folder."""
+
+    def __init__(self, state: Path, host: str) -> None:
+        self._file = state / ADOPTED / f"{host}.json"
+        content = state_file.read_json(self._file)
+        content = content if isinstance(content, dict) else {}
+        self.settings: dict[str, Mapping[str, Any]] = dict(content.get("settings", {}))
+        """A file of the host → the key that is set there, the folder, and the project"""
+        self.files: dict[str, list[str]] = dict(content.get("files", {}))
+        """A file of the host → the note to which it was copied, and its revision"""
+
+    def save(self) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        content = {"settings": self.settings, "files": self.files}
+        state_file.write(self._file, json.dumps(content, indent=2))
+
+
+class Adoption:
+    """One adoption for the person whom a host serves."""
+
+    def __init__(
+        self,
+        memory: "VaultMemory",
+        request: "InstallRequest",
+        host: str,
+        now: datetime,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._memory = memory
+        self._host = host
+        self._request = request
+        self._now = now
+        self._dry_run = dry_run
+        self._adopted = Adopted(memory.vault.state.path, host)
+        self._projects = projects.Projects(memory.vault.state.path)
+        self._taken = self._names_of_others()
+        self._changes: list[FileChange] = []
+        self._choices: dict[Path, Choice] = {}
+        self.remarks: list[str] = []
+
+    def of_all(
+        self, memories: Iterable[OwnMemory], plan: "InstallPlan"
+    ) -> "tuple[InstallPlan, list[FileChange]]":
+        """Return the plan that chooses their folders, and the notes that were copied."""
+        for own in memories:
+            self._adopt(own)
+        return with_choices(plan, self._choices), self._changes
+
+    def _adopt(self, own: OwnMemory) -> None:
+        """Copy the notes, and choose their folder. Raises NoPlace, VaultError, HostFileUnusable."""
+        target, scope = self._target(own)
+        folder = self._request.vault / target
+        previous = self._adopted.settings.get(str(own.settings), {}).get("folder", "")
+        for source in own.sources:
+            if source != folder and str(source) != previous:
+                self._bring_in(source, target, scope)
+        if own.settings is None:
+            self.remarks.append(
+                f"copied once, for the folder of this project is gone or not known: {own.name};"
+                " `--project FOLDER` names it"
+            )
+        else:
+            previous_setting = jsonc_edit.plain_in(own.settings).get(own.key[0])
+            if previous_setting not in (None, str(folder), previous):
+                self.remarks.append(
+                    f"`{own.key[0]}` in {own.settings} was {previous_setting};"
+                    " `--uninstall` puts that back"
+                )
+            self._choices[own.settings] = config_edits.Choice(own.key, str(folder), previous)
+            self._adopted.settings[str(own.settings)] = {
+                "key": own.key,
+                "folder": str(folder),
+                "project": str(own.project or ""),
+            }
+        # Before the settings change: `--uninstall` has to know the folder after a crash.
+        if not self._dry_run:
+            self._adopted.save()
+
+    def _bring_in(self, source: Path, target: str, scope: str) -> None:
+        new = dict(self._new_files(source, target))
+        reasons = self._import(source, list(new), target, scope) if new else {}
+        for name, revision in new.items():
+            if name in reasons:
+                self.remarks.append(f"left out {source / name}: {reasons[name]}")
+                continue
+            note = f"{target}/{name}"
+            self._adopted.files[str(source / name)] = [note, revision]
+            path = str(self._request.vault / note)
+            self._changes.append(FileChange(path, changed=True, backup=str(source / name)))
+
+    def _import(self, source: Path, names: list[str], target: str, scope: str) -> dict[str, str]:
+        """Copy these notes; return why some were left out."""
+        if self._dry_run:
+            return {}
+        report = self._memory.transfer.import_notes(
+            source, names, target, scopes=[scope], now=self._now
+        )
+        for copy in report.copies:
+            self.remarks.append(f"the vault had another text, so there is `{copy}`")
+        reasons = dict.fromkeys(report.left, "it is no note here")
+        return reasons | {skipped.path: skipped.reason for skipped in report.skipped}
+
+    def _new_files(self, source: Path, target: str) -> Iterator[tuple[str, str]]:
+        """Yield the notes of a folder that were not copied yet, or have changed since."""
+        if not source.is_dir():
+            return
+        folder = Folder(source)
+        for name in sorted(folder.listing(suffixes=(".md",)).entries):
+            try:
+                revision = folder.read(name, max_bytes=LARGEST_STORED).revision
+            except VaultError:
+                # The import says why.
+                revision = ""
+            # Fault: the program may have deleted a line in the vault since, which would come back.
+            if self._adopted.files.get(str(source / name)) != [f"{target}/{name}", revision]:
+                yield name, revision
+
+    def _target(self, own: OwnMemory) -> tuple[str, str]:
+        """Return the folder in the vault, and the scope of the notes in it."""
+        user = self._request.user
+        layout = self._memory.layout
+        scopes: tuple[str, ...] = Caller(user).scopes(layout)
+        owner = f"user:{user}"
+        if own.project or own.name:
+            owner = f"group:{self._name_of(own)}"
+            scopes = (owner,)
+        paths = list(self._memory.vault.folder.listing().entries)
+        target = scope_notes.places_of(owner, paths, layout).notes + self._host
+        place = layout.place(f"{target}/MEMORY.md")
+        # Fault: others would read what a person told a program.
+        if place is None or not place.indexed or place.scope not in scopes:
+            raise NoPlace(target, owner.partition(":")[2])
+        return target, place.scope
+
+    def _name_of(self, own: OwnMemory) -> str:
+        if own.project is None:
+            return own.name
+        channel = self._request.channel if self._request.project else ""
+        name = channel or self._projects.name_for(own.project, self._taken)
+        if not self._dry_run:
+            self._projects.add(own.project, name)
+        self._taken.add(name)
+        return name
+
+    def _names_of_others(self) -> set[str]:
+        """Return the groups that may be open to others; the owner of all notes has no others."""
+        if scope_names.sole_owner(self._memory.searcher) == self._request.user:
+            return set()
+        groups = (scope.partition(":") for scope in self._memory.scopes())
+        return {name for kind, _, name in groups if kind == "group"}
+
+
+def with_choices(plan: "InstallPlan", choices: "Mapping[Path, Choice]") -> "InstallPlan":
+    """Return the plan with these choices, each in the edit of its file."""
+    remaining = dict(choices)
+    edits = []
+    for file, edit in plan.edits:
+        # Fault: after two edits of one file, the record knows only what the last one found there.
+        if file in remaining and isinstance(edit, config_edits.JsonEdit):
+            edit = replace(edit, entries=(*edit.entries, remaining.pop(file)))
+        edits.append((file, edit))
+    more = ((file, config_edits.JsonEdit((choice,))) for file, choice in remaining.items())
+    return replace(plan, edits=(*edits, *more))
+
+
+class Return:
+    """Puts back what was set for an adoption, for the person or in one project."""
+
+    def __init__(self, state: Path, host: str, project: Path | None) -> None:
+        self._adopted = Adopted(state, host)
+        # What is connected in a project by itself is disconnected there.
+        connected = {
+            project.folder for project in projects.Projects(state).all() if host in project.hosts
+        }
+        self._settings = {
+            file: entry
+            for file, entry in self._adopted.settings.items()
+            if _is_of(Path(entry["project"] or os.sep), project, connected)
+        }
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the program has a folder of the vault here."""
+        return bool(self._settings)
+
+    def added_to(self, plan: "InstallPlan") -> "InstallPlan":
+        """Return the plan that also takes the choices back."""
+        choices = {
+            Path(file): config_edits.Choice(tuple(entry["key"]), entry["folder"])
+            for file, entry in self._settings.items()
+        }
+        return with_choices(plan, choices)
+
+    def complete(self, dry_run: bool) -> Iterator[str]:
+        """Forget the adoption; yield where the notes are that were written since."""
+        if dry_run:
+            return
+        for file, entry in self._settings.items():
+            del self._adopted.settings[file]
+            yield f"what was written since the adoption stays in {entry['folder']}"
+        if self._settings:
+            self._adopted.save()
+
+
+def _is_of(folder: Path, project: Path | None, connected: Collection[Path]) -> bool:
+    return folder == project if project else folder not in connected
