@@ -98,7 +98,7 @@ def test_an_add_on_of_another_package_brings_a_command_and_a_scheme(
     assert root.run(["lamp"]) == 0
     assert capsys.readouterr().out == "trimmed\n"
     root.run(["--help"])
-    assert "\n51 more: `vault-memory help all`\n" in capsys.readouterr().out
+    assert "\n52 more: `vault-memory help all`\n" in capsys.readouterr().out
     root.run(["help", "all"])
     assert "Trim the lamp." in capsys.readouterr().out
     assert remotes.one_spelling("lamp://LIGHT") == "lamp://light"

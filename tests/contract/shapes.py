@@ -18,6 +18,7 @@ from typing import (
 
 import msgspec
 
+from vault_memory.addons.hosts.uninstaller import Row
 from vault_memory.addons.transfer.chat_report import ChatImportJson
 from vault_memory.contract import (
     about_answers,
@@ -125,6 +126,7 @@ SHAPES: dict[str, Any] = {
     "timeline": answers.FactsJson,
     "trash": {"items": list[ThrownNote]},
     "undo": EDIT,
+    "uninstall": {"items": list[Row], "removed": bool},
     "web": setup_answers.WebLinkJson | setup_answers.SignedOutJson,
 }
 """The answer of each command; of a subcommand, with its name"""

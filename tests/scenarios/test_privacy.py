@@ -286,6 +286,9 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
         run("remote", "test")
         run("sync", "--once")
 
+    assert outside.run("service", "uninstall", "--user").code == 0
+    run("uninstall", "--yes", "--purge", places=[".claude*", "..claude*.new"])
+
     ran = {path.name.partition("-")[2] for path in traced.traces.iterdir()}
     # A fleet has a database and a store for its hosts, and contacts no other.
     assert set(COMMANDS) - ran == {"fleet", "host", "run", "serve"} - ran, (

@@ -28,6 +28,7 @@ COMMANDS = {
     "fleet": {"fleet": "Share the vaults of many people between several hosts."},
     "hosts": {
         "install": "Connect the vault to a program such as Claude Code.",
+        "uninstall": "Take everything of ours away from this machine, but no note.",
         "hook": "Answer one event of such a program, read from standard input.",
     },
     "page": {"web": "Show in a browser what is remembered, and correct it there."},
@@ -112,8 +113,7 @@ def packages() -> "list[Any]":
 
 def commands_in(package: "Any") -> dict[str, str]:
     """Return the commands of an add-on of another package, each with its line in the help."""
-    commands: dict[str, str] = getattr(package, "COMMANDS", {})
-    return commands
+    return dict(getattr(package, "COMMANDS", {}))
 
 
 def _module_of(package: "ModuleType", name: str) -> "ModuleType":

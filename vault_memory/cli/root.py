@@ -89,7 +89,7 @@ GROUPS = {
     "Look over what changed": "web log undo history restore trash conflicts inbox",
     "Learn": "record end-session compact sleep held feedback",
     "Sync": "remote sync",
-    "Connect": "install hook mcp serve host fleet",
+    "Connect": "install uninstall hook mcp serve host fleet",
     "Look after": "config models service index stats import export forget completion",
 }
 """Heading in the help → its commands"""

@@ -1,25 +1,16 @@
-"""`hook` and `install`: connect the vault to a program that a bot lives in, for a person."""
+"""`hook`, `install` and `uninstall`: connect the vault to a program that a bot lives in, for a person."""
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.addons.hosts import (
-    adoption,
-    hook_command,
-    host_checks,
-    host_options,
-    install_plan,
-    installer,
-    programs,
-    projects,
-)
+from vault_memory.addons.hosts import hook_command, host_checks, programs, uninstaller
+from vault_memory.addons.hosts.connection import Installation, InstallOptions, carry_out
 from vault_memory.admin import owner
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.cli.options import (
@@ -31,17 +22,15 @@ from vault_memory.cli.options import (
     private,
     scope_option,
 )
-from vault_memory.errors import NoVault, UsageError
-from vault_memory.mcp import tools as mcp_tools
-from vault_memory.rules.paths.scopes import Caller
+from vault_memory.errors import UsageError
 from vault_memory.search import scope_names
-from vault_memory.vault import locate
+from vault_memory.vault.state_dir import StateFolderUnusable
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.addons.hosts.installer import FileChange
+    from vault_memory.addons.hosts.uninstaller import Row
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
+    from vault_memory.contract.setup_answers import InstallCheckJson
 
 
 HOOK_HELP = """\
@@ -76,20 +65,6 @@ Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class InstallOptions:
-    """Which person the bot serves, and what changes in the configuration of the host."""
-
-    user: str | None
-    channel: str | None
-    private: bool
-    allow: bool
-    adopt: bool
-    uninstall: bool
-    dry_run: bool
-    project: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class HookOptions:
     """The person and the places for which a hook answers."""
 
@@ -98,53 +73,6 @@ class HookOptions:
     group: tuple[str, ...]
     projects: bool
     private: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """A host that was connected or disconnected, or would be in a dry run."""
-
-    host: str
-    request: "InstallRequest"
-    changes: "Sequence[FileChange]"
-    next_steps: Sequence[str]
-    """what remains for the person after something was connected"""
-    dry_run: bool
-
-    def as_json(self) -> "InstallJson":
-        """Return the answer of `install`."""
-        return {
-            "host": self.host,
-            "user": self.request.user,
-            "server": True,
-            "then": list(self.next_steps),
-            "files": [
-                {
-                    "path": change.file,
-                    "changed": change.changed,
-                    "backup": change.backup,
-                    "diff": change.diff,
-                }
-                for change in self.changes
-            ],
-        }
-
-    @property
-    def caller(self) -> Caller:
-        """The person and the room that the bot serves."""
-        request = self.request
-        return Caller(request.user, request.channel, request.groups, request.private)
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each file, and then what the person has to do."""
-        for change in self.changes:
-            yield from _change_lines(change, dry_run=self.dry_run)
-        if self.next_steps:
-            channel = self.request.channel
-            place = f" in {channel}" if channel else ""
-            yield f"for: {self.request.user}{place}"
-        for step in self.next_steps:
-            yield f"next: {step}"
 
 
 def _hosts_with_hooks() -> str:
@@ -248,7 +176,7 @@ def install(context: Context, host: str | None, check: bool, options: InstallOpt
     name_owner(context, options)
     if options.uninstall:
         # Fault: what is in the hosts would stay there for ever once the vault is gone or damaged.
-        installation = _carry_out(context, None, host, options)
+        installation = carry_out(context, None, host, options)
     else:
         installation = _connect(context, host, options)
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
@@ -263,11 +191,86 @@ def _connect(context: Context, host: str, options: InstallOptions) -> Installati
         with context.progress() as progress:
             # A hook has no time to read a complete vault.
             memory.refresh(progress)
-        installation = _carry_out(context, memory, host, options)
+        installation = carry_out(context, memory, host, options)
         warning = installation.caller.warning(memory.scopes(), memory.layout)
     if warning:
         context.say(warning)
     return installation
+
+
+@click.command()
+@click.option(
+    "--purge",
+    is_flag=True,
+    help="Also remove what is nowhere else: earlier versions of notes, the trash, lines and texts"
+    " that are in no note.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed; remove nothing.")
+@common
+@click.pass_obj
+def uninstall(context: Context, purge: bool, yes: bool, dry_run: bool) -> int:
+    """Take everything of ours away from this machine, but no note.
+
+    The command lists services, entries in other programs, state folders and fetched models, and
+    asks. Writes that a crash interrupted are finished first, and turns that wait are recorded. While
+    a vault with such is away, or a program of ours runs, nothing is removed.
+
+    \b
+    Example:
+      vault-memory uninstall --dry-run
+    """
+
+    def disconnect(host: str, project: Path | None, only_look: bool) -> "Sequence[FileChange]":
+        folder = str(project) if project else None
+        options = InstallOptions(None, None, False, False, False, True, only_look, folder)
+        return carry_out(context, None, host, options).changes
+
+    try:
+        machine = uninstaller.Uninstaller(os.environ, disconnect, purge=purge)
+        rows = machine.found()
+    except OSError as error:
+        raise StateFolderUnusable(
+            f"`{error.filename}` cannot be read: {error.strerror}",
+            hint="make it readable, and run `vault-memory uninstall` again; nothing was removed",
+        ) from None
+    reason = _reason_to_stop(context, rows, yes=yes, dry_run=dry_run)
+    if reason:
+        _emit_removal(context, rows, removed=False)
+        context.say(f"nothing was removed: {reason}")
+        return 0 if dry_run or not rows else 1
+    if not (yes or _is_confirmed(context, rows)):
+        return 0
+    rows = machine.carry_out(rows)
+    is_complete = not uninstaller.is_refused(rows)
+    _emit_removal(context, rows, removed=is_complete)
+    next_step = "next: `pipx uninstall vault-memory`, or what you installed it with"
+    context.say(next_step if is_complete else "not all was removed")
+    return 0 if is_complete else 1
+
+
+def _reason_to_stop(context: Context, rows: "Sequence[Row]", *, yes: bool, dry_run: bool) -> str:
+    """Return why nothing but the list is wanted, or possible; "" where the removal may begin."""
+    if not rows:
+        return "nothing of ours is on this machine"
+    if uninstaller.is_refused(rows):
+        return "something is in the way"
+    if dry_run or not (yes or context.can_ask()):
+        return "`--yes` removes what is listed"
+    return ""
+
+
+def _is_confirmed(context: Context, rows: "Sequence[Row]") -> bool:
+    context.line("\n".join(uninstaller.lines(rows)))
+    if click.confirm("Remove all of this? You cannot undo it."):
+        return True
+    context.say("nothing was removed")
+    return False
+
+
+def _emit_removal(context: Context, rows: "Sequence[Row]", *, removed: bool) -> None:
+    answer = uninstaller.answer(rows, removed=removed)
+    context.emit(answer, lambda: "\n".join(uninstaller.lines(rows)))
 
 
 def _check(context: Context, host: str | None) -> None:
@@ -280,174 +283,6 @@ def _check(context: Context, host: str | None) -> None:
         ]
     answer: InstallCheckJson = {"hosts": list(map(host_checks.as_json, statuses))}
     context.emit(answer, lambda: "\n".join(map(host_checks.line_of, statuses)))
-
-
-def _carry_out(
-    context: Context, memory: "VaultMemory | None", host: str, options: InstallOptions
-) -> Installation:
-    """Change the configuration of the host. Raises UsageError, HostFileUnusable.
-
-    Without a vault the plan is one to remove: it needs only our names.
-    """
-    request = _request(context, memory, host, options)
-    program = programs.host(host)
-    host_options.check(program, request, adopt=options.adopt)
-    plan = program.plan(request, os.environ)
-    now = context.now or datetime.now(UTC)
-    state = _state_of(context, memory, plan)
-    plan = _without_foreign(plan, state, request, host, options)
-    returned = adoption.Return(state, host, request.project)
-    notes: Sequence[FileChange] = ()
-    if memory is None:
-        plan = returned.added_to(plan)
-    elif options.adopt:
-        adopted = adoption.Adoption(memory, request, host, now, dry_run=options.dry_run)
-        plan, notes = adopted.of_all(program.own_memory(request, os.environ), plan)
-        _say_all(context, adopted.remarks)
-    changes = installer.Installer(
-        "uninstall" if options.uninstall else "install", state, now=now, dry_run=options.dry_run
-    ).carry_out(plan)
-    if memory is None:
-        _say_all(context, returned.complete(options.dry_run))
-    _register(state, request, host, options)
-    is_connected = not (options.uninstall or options.dry_run)
-    has_changed = any(change.changed for change in changes)
-    next_steps = plan.next_steps if is_connected and has_changed else ()
-    return Installation(host, request, [*notes, *changes], next_steps, options.dry_run)
-
-
-def _state_of(context: Context, memory: "VaultMemory | None", plan: "InstallPlan") -> Path:
-    if memory:
-        return memory.vault.state.path
-    return installer.recorded_state(_named_root(context), plan, os.environ)
-
-
-def _say_all(context: Context, remarks: Iterable[str]) -> None:
-    for remark in remarks:
-        context.say(remark)
-
-
-def _without_foreign(
-    plan: "InstallPlan", state: Path, request: "InstallRequest", host: str, options: InstallOptions
-) -> "InstallPlan":
-    """Return the plan with all its edits, except those that another project still needs."""
-    # Fault: the hooks of the last project would stay for ever, those of another go.
-    folder = request.project if options.uninstall else None
-    if folder is not None and _is_used_elsewhere(state, folder, host):
-        return plan
-    return replace(plan, edits=plan.edits + plan.shared)
-
-
-def _is_used_elsewhere(state: Path, folder: Path, host: str) -> bool:
-    """Whether another project needs what a project shares with it."""
-    return any(
-        host in project.hosts and project.folder != folder
-        for project in projects.Projects(state).all()
-    )
-
-
-def _register(state: Path, request: "InstallRequest", host: str, options: InstallOptions) -> None:
-    """Note that the hooks of this host are in a project when they run in its folder."""
-    if request.project is None or options.dry_run:
-        return
-    register = projects.Projects(state)
-    if options.uninstall:
-        register.remove(request.project, host)
-    else:
-        register.add(request.project, request.channel, host)
-
-
-def _request(
-    context: Context, memory: "VaultMemory | None", host: str, options: InstallOptions
-) -> "InstallRequest":
-    """Return how the host starts this program, and which person it serves."""
-    user = options.user or (only_person(memory) if memory else "")
-    request = install_plan.InstallRequest(
-        _program(),
-        _vault(memory) if memory else Path(),
-        user,
-        options.channel or "",
-        Path(os.path.abspath(context.config)) if context.config else None,
-        private=options.private,
-        allow=options.allow and not options.uninstall,
-        tools=_tools() if host == "openclaw" else (),
-    )
-    if options.project is None:
-        return request
-    return _in_project(memory, request, options, options.project)
-
-
-def _in_project(
-    memory: "VaultMemory | None", request: "InstallRequest", options: InstallOptions, named: str
-) -> "InstallRequest":
-    """Return the request for a project in the named folder. Raises UsageError."""
-    # A host names the real path of its folder, behind links.
-    folder = Path(os.path.realpath(named))
-    # A folder that is gone can still be disconnected.
-    if memory and not folder.is_dir():
-        raise UsageError(
-            f"`{named}` is not a folder", hint="name the folder of the project after `--project`"
-        )
-    name = options.channel or ""
-    if memory and not name:
-        name = projects.Projects(memory.vault.state.path).name_for(folder)
-    # Nobody else reads what a bot answers beside the code, so the person's memory stays open.
-    return replace(request, project=folder, channel=name, groups=(name,), private=True)
-
-
-def _named_root(context: Context) -> Path | None:
-    """Return the folder of the vault, which may be away; None when none is named or around."""
-    named = context.vault or os.environ.get("VAULT_MEMORY_VAULT")
-    if named:
-        return Path(named).expanduser()
-    try:
-        return locate.locate(None, {}, start=Path.cwd())
-    except (NoVault, OSError):
-        # Fault: the current folder itself may have been deleted with the vault.
-        return None
-
-
-def _tools() -> "tuple[Mapping[str, object], ...]":
-    """Return the tools of the MCP server, for a plugin that offers them itself."""
-    names = ("name", "title", "description", "inputSchema")
-    return tuple({name: tool[name] for name in names} for tool in mcp_tools.list_tools()["tools"])
-
-
-def _change_lines(change: "FileChange", *, dry_run: bool) -> Iterator[str]:
-    if not change.changed:
-        yield f"as it should be: {change.file}"
-    elif dry_run:
-        yield f"would change: {change.file}"
-        yield change.diff.rstrip("\n")
-    else:
-        yield f"changed: {change.file}"
-    if change.backup:
-        yield f"backup: {change.backup}"
-
-
-def _vault(memory: "VaultMemory") -> Path:
-    vault = Path(os.path.abspath(memory.root))
-    try:
-        os.fspath(vault).encode("utf-8")
-    except UnicodeEncodeError:
-        # A configuration is UTF-8: with replaced bytes, the host would open another folder.
-        raise UsageError(
-            f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8",
-            hint="rename the folder",
-        ) from None
-    return vault
-
-
-def _program() -> tuple[str, ...]:
-    """Return the command that runs this program from any folder."""
-    # A host has its own current folder and PATH, so each path here is absolute.
-    started = Path(os.path.abspath(sys.argv[0]))
-    if started.name == "vault-memory" and os.access(started, os.X_OK):
-        return (str(started),)
-    beside_python = Path(sys.executable).with_name("vault-memory")
-    if os.access(beside_python, os.X_OK):
-        return (str(beside_python),)
-    return (sys.executable, "-m", "vault_memory")
 
 
 def name_owner(context: Context, options: "InstallOptions") -> None:
@@ -472,15 +307,3 @@ def name_owner(context: Context, options: "InstallOptions") -> None:
         return
     owner.set_owner(root, user)
     context.say(f"these notes belong to {user} from now on")
-
-
-def only_person(memory: VaultMemory) -> str:
-    """Return the one person that the vault knows. Raises UsageError when there are several."""
-    prefix = "user:"
-    people = [scope.removeprefix(prefix) for scope in memory.scopes() if scope.startswith(prefix)]
-    if len(people) > 1:
-        raise UsageError(
-            f"the vault has several people: {', '.join(people)}",
-            hint="name the person whom the bot serves with `--user NAME`",
-        )
-    return people[0] if people else memory.layout.user
