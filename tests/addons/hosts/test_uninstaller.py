@@ -182,7 +182,8 @@ def test_what_is_listed_goes_and_earlier_versions_stay(used: Outside) -> None:
 def test_purge_leaves_nothing_also_without_the_vault(used: Outside, is_gone: bool) -> None:
     script = used.home / ".local" / "share" / "bash-completion" / "completions" / "vault-memory"
     used.settings["XDG_DATA_HOME"] = ""
-    used.ok("completion", "bash", "--install")
+    for shell in ("bash", "zsh", "fish"):
+        used.ok("completion", shell, "--install")
     if is_gone:
         shutil.rmtree(used.vault)
 
@@ -192,6 +193,7 @@ def test_purge_leaves_nothing_also_without_the_vault(used: Outside, is_gone: boo
     assert not (used.home / "state").exists()
     assert not (used.home / "cache").exists()
     assert not script.exists()
+    assert not [file for file in used.home.rglob("*") if file.name.startswith("vault-memory")]
     again = uninstall(used)
     assert (again.code, again.json) == (0, {"items": [], "removed": False})
     assert "nothing of ours is on this machine" in again.err
@@ -535,10 +537,19 @@ def test_on_a_terminal_a_person_is_asked(used: Outside) -> None:
 
     terminal = opened(used, "uninstall", columns=200)
     terminal.wait_for("Remove all of this?")
+    later = [
+        used.home / "state" / "hook.log",
+        used.home / "cache" / "models" / "minilm",
+        used.home / "state" / ("4" * 32) / "place.json",
+    ]
+    for file in later:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("{}")
     terminal.type("y\n")
 
     assert terminal.end() == 0
     assert not (used.state / "index").exists()
+    assert all(file.exists() for file in later)
     assert "pipx uninstall vault-memory" in terminal.plain
 
 

@@ -255,6 +255,11 @@ def completions(environment: Mapping[str, str]) -> Iterator[Trace]:
                 yield Trace("completion", place.file, title)
 
 
+def zsh_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder of ours in which zsh finds its script."""
+    return init.place_of("zsh", environment).file.parent
+
+
 def models(environment: Mapping[str, str]) -> Path:
     """Return the folder of fetched models."""
     cache = os.path.realpath(state_dir.cache_root(environment))

@@ -276,7 +276,7 @@ class Uninstaller:
         """Return the folders of ours that have no content of their own."""
         models = traces.models(self._environment)
         hosts = [root / traces.HOSTS for root in self._roots]
-        return [*hosts, *self._roots, models, models.parent]
+        return [*hosts, *self._roots, models, models.parent, traces.zsh_folder(self._environment)]
 
     def _foreign(self, root: Path) -> Iterator[Row]:
         """Yield a folder of states that has files which are not ours."""
