@@ -177,7 +177,7 @@ def test_the_result_of_a_retraction_matches_its_shape(remaining: tuple[Remaining
     result = TakenBack(
         2,
         (RetractRemoved("a.md", 1, None), RetractRemoved("b.md", 1, "01a2080e")),
-        (Proposed("b.md", 1, "INBOX.md"),),
+        (Proposed("b.md", 1, "INBOX.md", ("0a1b",)),),
         remaining,
     )
 

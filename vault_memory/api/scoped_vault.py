@@ -172,16 +172,13 @@ class ScopedVault:
                 "remaining": 0,
             }
         codes = [op.reason for op in edit.rejected] + [op.reason for op in edit.pending]
-        proposed: list[answers.ProposedRemovalJson] = []
-        if edit.proposed:
-            page = self._memory.edits.editor.inbox.page_of(note)
-            proposed.append({"place": note, "count": 1, "inbox": page})
-        why = codes[0] if codes else PROPOSED
+        page = self._memory.edits.editor.inbox.page_of(note)
+        ids = [op.id for op in edit.proposed]
         return {
             "matches": 1,
             "removed": [],
-            "proposed": proposed,
-            "remaining": [{"place": note, "why": why}],
+            "proposed": [{"place": note, "count": 1, "inbox": page, "ids": ids}] if ids else [],
+            "remaining": [{"place": note, "why": [*codes, PROPOSED][0]}],
         }
 
     # ---- notes -----------------------------------------------------------------------

@@ -365,6 +365,7 @@ def serve_mcp(words: Sequence[str]) -> int | None:
             arguments.last("channel"),
             arguments.all("group"),
             "private" in arguments.options,
+            confirms=True,
         )
 
     stdio.serve(open_vault, caller, has_hooks=runs_hooks(host))

@@ -25,6 +25,9 @@ class ServeToken(NamedTuple):
     private: bool = False
     """With `channel`: also open the user's own notes, although all members of the channel read
     the answers"""
+    confirms: bool = False
+    """The client asks the user itself: what it says the user accepted is done, and does not wait in
+    `INBOX.md`"""
 
 
 class Serve(NamedTuple):

@@ -61,8 +61,7 @@ def _set_keys(lines: list[str], start: int, end: int, assignments: Mapping[str, 
     for index in range(start, end):
         name = lines[index].partition("=")[0].strip()
         if index > start and name in remaining:
-            comment = _comment_of(lines[index])
-            lines[index] = remaining.pop(name).rstrip("\r") + comment
+            lines[index] = remaining.pop(name).rstrip("\r") + _comment_of(lines[index])
         if lines[index].strip():
             last = index
     lines[last + 1 : last + 1] = remaining.values()
@@ -140,6 +139,5 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
-        escaped = "".join(_ESCAPES.get(letter, letter) for letter in value)
-        return f'"{escaped}"'
+        return '"' + "".join(_ESCAPES.get(letter, letter) for letter in value) + '"'
     return str(value)

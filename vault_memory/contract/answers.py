@@ -388,9 +388,10 @@ class RetractedPlaceJson(RemovedJson):
 
 
 class ProposedRemovalJson(RemovedJson):
-    """How much is proposed for removal from a note, and the page of the proposal."""
+    """How much is proposed for removal from a note, and the page and ids of the proposals."""
 
     inbox: str
+    ids: list[str]
 
 
 class RetractedJson(TypedDict):

@@ -16,6 +16,7 @@ from vault_memory.contract import (
     RememberOutcome,
     RemovedJson,
 )
+from vault_memory.contract.answers import ProposedRemovalJson
 from vault_memory.contract.fields import CopyJson, Count
 
 Quoted = Annotated[str, Meta(description="quoted data between marks")]
@@ -110,19 +111,13 @@ class ToolFactChange(TypedDict):
     proposed: list[ToolProposal]
 
 
-class ToolProposedRemoval(RemovedJson):
-    """How much is proposed for removal from a place, and the page of the proposal."""
-
-    inbox: str
-
-
 class ToolForgotten(TypedDict):
     """What was removed, and where text remains."""
 
     message: Message
     matches: Count
     removed: list[RemovedJson]
-    proposed: list[ToolProposedRemoval]
+    proposed: list[ProposedRemovalJson]
     remaining: list[RemainingJson]
 
 

@@ -260,8 +260,7 @@ class _ForgetRun:
         if self._notes_in_index():
             yield "index", AGAIN
         if index_erase.unused(self._edits.vault.indexing.index()):
-            why = "words or vectors of removed text are left; run `forget` again"
-            yield "index", why
+            yield "index", "words or vectors of removed text are left; run `forget` again"
 
     # --- Other places ---
 
@@ -290,8 +289,7 @@ class _ForgetRun:
         if erased.on_server:
             self.report.remaining[place] = ON_SERVER
         elif not erased.compacted:
-            why = "another process reads it; run `forget` again"
-            self.report.remaining[place] = why
+            self.report.remaining[place] = "another process reads it; run `forget` again"
 
     def _traces(self, *, redacted: bool) -> Iterator[tuple[str, str]]:
         """Yields the files with the text, and why.

@@ -60,6 +60,7 @@ class Proposed:
     count: int
     inbox: str
     """The INBOX page with the proposals"""
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +158,19 @@ def _with_box(item: "NoteItem") -> str:
 
 
 def _removed(results: "Sequence[Edit]") -> tuple[RetractRemoved, ...]:
-    removed = []
-    for edit in results:
-        count = sum(op.outcome == "applied" for op in edit.applied)
-        if count:
-            removed.append(RetractRemoved(edit.note, count, edit.audit_id))
-    return tuple(removed)
+    counts = [(edit, [op.outcome for op in edit.applied].count("applied")) for edit in results]
+    return tuple(RetractRemoved(edit.note, count, edit.audit_id) for edit, count in counts if count)
 
 
 def _proposed(edits: "EditCalls", results: "Sequence[Edit]") -> tuple[Proposed, ...]:
     inbox = edits.editor.inbox
     return tuple(
-        Proposed(edit.note, len(edit.proposed), inbox.page_of(edit.note))
+        Proposed(
+            edit.note,
+            len(edit.proposed),
+            inbox.page_of(edit.note),
+            tuple(op.id for op in edit.proposed),
+        )
         for edit in results
         if edit.proposed
     )

@@ -5,6 +5,7 @@ This works like `forget`, except that other turns with the same text stay.
 
 import json
 from datetime import datetime
+from operator import ne
 
 from vault_memory.edits.editor import NoteEditor
 from vault_memory.forgetting.vault_files import Forgetter, RedactionReport
@@ -27,13 +28,10 @@ class TurnRetraction(Forgetter):
         """Returns a transcript in which this turn has no text; every other file as it is."""
         if self._kind(path) != "transcript" or self._turn_id.encode() not in raw:
             return Redacted(raw)
-        count = 0
-        new_lines = []
-        for line in raw.split(b"\n"):
-            new_line = self._blank(line)
-            count += new_line != line
-            new_lines.append(new_line)
-        return Redacted(b"\n".join(new_lines), count) if count else Redacted(raw)
+        lines = raw.split(b"\n")
+        new_lines = list(map(self._blank, lines))
+        count = sum(map(ne, lines, new_lines))
+        return Redacted(b"\n".join(new_lines), count)
 
     def run(self, now: datetime) -> RedactionReport:
         """Retracts the turn. Raises JournalUnavailable."""

@@ -25,8 +25,7 @@ class _Snapshot(Collector):
             # The client writes the ending of a counter itself.
             metric = Metric(name.removesuffix("_total"), family.help, family.kind)
             for sample in family.samples:
-                labels = dict(sample.labels)
-                metric.add_sample(name + sample.suffix, labels, sample.value)
+                metric.add_sample(name + sample.suffix, dict(sample.labels), sample.value)
             yield metric
 
 

@@ -82,7 +82,7 @@ def _caller(row: ServeToken, setting: str) -> Caller:
             f"the token of `{setting}` opens nobody's notes",
             hint="name a person in `user`, and a channel and groups if it should open theirs",
         )
-    return Caller(row.user, row.channel, row.groups, row.private)
+    return Caller(row.user, row.channel, row.groups, row.private, row.confirms)
 
 
 def token_in(path: Path, setting: str, root: Path) -> str:

@@ -197,8 +197,7 @@ class CheckpointStore:
     def report_text(self, night: str) -> str:
         """Returns the morning report of a night; empty without one."""
         try:
-            file = self.folder / "reports" / f"{night}.md"
-            return file.read_text("utf-8", "replace")
+            return (self.folder / "reports" / f"{night}.md").read_text("utf-8", "replace")
         except OSError:
             # A person may delete any file of the state folder.
             return ""

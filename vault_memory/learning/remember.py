@@ -199,11 +199,12 @@ def _result(edit: "Edit | None", id_: str, note: str) -> Remembered:
     if edit.pending:
         return Remembered("pending", id_, note, edit.pending[0].reason)
     if edit.proposed:
-        return Remembered("proposed", id_, note, edit.proposed[0].why)
+        proposal = edit.proposed[0]
+        return Remembered("proposed", proposal.id, note, proposal.why)
     if edit.rejected:
         return Remembered("refused", id_, note, edit.rejected[0].reason)
-    is_new = any(op.outcome == "applied" for op in edit.applied)
-    return Remembered("added" if is_new else "duplicate", id_, note)
+    outcomes = {op.outcome for op in edit.applied}
+    return Remembered("added" if "applied" in outcomes else "duplicate", id_, note)
 
 
 def append_summary(edits: "EditCalls", scope: str, text: str, ts: datetime | str) -> "Edit":

@@ -138,8 +138,7 @@ class Conversation:
 
     def _initialize(self, params: Json) -> Json:
         version = _checked(params, _Initialize).protocolVersion
-        is_known = version in HANDSHAKE_VERSIONS
-        settled = version if is_known else HANDSHAKE_VERSIONS[-1]
+        settled = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {"protocolVersion": settled, **self._introduction}
 
     def _discovered(self) -> Json:
@@ -155,11 +154,15 @@ class Conversation:
         if call.name not in TOOLS:
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {call.name!r}")
         try:
-            serving = self._serving()
+            serving = self._serving().of_session(_named_session(params))
         except VaultMemoryError as error:
             return protocol_results.failed(_opening_error(error))
-        serving = serving.of_session(_named_session(params))
-        return protocol_results.of_call(serving, call.name, call.arguments or {})
+        arguments = call.arguments or {}
+        if serving.view.caller.confirms and (
+            confirmation := table.optional_part("dialogue.confirmation")
+        ):
+            return dict(confirmation.of_call(serving, call.name, arguments, params))
+        return protocol_results.of_call(serving, call.name, arguments)
 
     def _list(self, params: Json) -> Json:
         cursor = _checked(params, _Page).cursor
@@ -291,4 +294,4 @@ def _named_session(params: Mapping[str, Any]) -> str:
 def _stateless(method: str, result: Json) -> Json:
     """Returns a result with the fields that every result has since 2026-07-28."""
     cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
-    return {**result, **cache, "resultType": "complete", "_meta": {SERVER_KEY: tools.SERVER}}
+    return {"resultType": "complete", **result, **cache, "_meta": {SERVER_KEY: tools.SERVER}}

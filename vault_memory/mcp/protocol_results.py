@@ -30,10 +30,8 @@ FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = 
 def of_resources(serving: Serving, cursor: str | None) -> Json:
     """The result of `resources/list`."""
     notes, following = page(serving, cursor)
-    answer: Json = {"resources": [listed(note) for note in notes]}
-    if following is not None:
-        answer["nextCursor"] = following
-    return answer
+    resources = {"resources": list(map(listed, notes))}
+    return resources | ({"nextCursor": following} if following else {})
 
 
 def of_resource(serving: Serving, uri: str) -> Json:
@@ -91,8 +89,7 @@ def page(serving: Serving, cursor: str | None) -> tuple[tuple[NoteInfo, ...], st
     notes = serving.view.notes()
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
     notes_of_page = tuple(notes[start : start + ON_A_PAGE])
-    has_next = start + ON_A_PAGE < len(notes)
-    return notes_of_page, notes_of_page[-1].note if has_next else None
+    return notes_of_page, notes_of_page[-1].note if start + ON_A_PAGE < len(notes) else None
 
 
 def read(serving: Serving, uri: str) -> tuple[str, str]:

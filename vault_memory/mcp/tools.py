@@ -153,9 +153,9 @@ def _without(schema: Json, name: str) -> Json:
 
 def _is_superfluous(name: str, value: object) -> bool:
     # An argument may be named `title`: then its value is a schema, and no text.
-    is_title = name == "title" and isinstance(value, str)
-    is_null_default = name == "default" and value is None
-    return is_title or is_null_default
+    if name == "title":
+        return isinstance(value, str)
+    return name == "default" and value is None
 
 
 TOOLS = {call.tool.name: call.tool for call in CALLS if call.tool}
@@ -184,15 +184,14 @@ def list_prompts() -> Json:
     return {"prompts": prompts.listed() if prompts else []}
 
 
-def instructions(*, has_hooks: bool) -> str:
-    """Returns when to call which tool. A hook of the host gives the memory block without a call."""
-    return _INSTRUCTIONS.format(context="" if has_hooks else _ASK_FOR_CONTEXT)
-
-
 def introduction(*, has_hooks: bool) -> Json:
-    """Returns the common fields of the answers to `initialize` and `server/discover`."""
+    """Returns the common fields of the answers to `initialize` and `server/discover`.
+
+    The instructions say when to call which tool. A hook of the host gives the memory block without
+    a call.
+    """
     return {
         "capabilities": CAPABILITIES,
         "serverInfo": SERVER,
-        "instructions": instructions(has_hooks=has_hooks),
+        "instructions": _INSTRUCTIONS.format(context="" if has_hooks else _ASK_FOR_CONTEXT),
     }

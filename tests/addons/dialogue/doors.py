@@ -14,9 +14,9 @@ from tests.scenarios.outside import PATIENCE_SECONDS, Outside
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 """Connects a person, with the options of the client"""
 ROWS = {
-    "alice": 'user = "alice"\n',
+    "alice": 'user = "alice"\nconfirms = true\n',
     "bob": 'user = "bob"\n',
-    "harbour": 'user = "alice"\nchannel = "harbour"\nprivate = true\n',
+    "harbour": 'user = "alice"\nchannel = "harbour"\nprivate = true\nconfirms = true\n',
 }
 """Row of `[[serve.tokens]]` by the name of its token"""
 OPTIONS = {

@@ -207,8 +207,7 @@ def signature_of(state: Path) -> Signature:
         for companion in companions:
             if companion.exists():
                 stat = companion.stat()
-                entry = (path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
-                signature.append(entry)
+                signature.append((path, stat.st_size, stat.st_mtime_ns, stat.st_ino))
     return tuple(signature)
 
 

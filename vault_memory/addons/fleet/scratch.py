@@ -79,8 +79,7 @@ class Scratch:
 
     def write_record(self, record: ScratchRecord) -> None:
         """Replace the record, durably."""
-        text = json.dumps(asdict(record))
-        state_file.write(self.folder / RECORD, text, durable=True)
+        state_file.write(self.folder / RECORD, json.dumps(asdict(record)), durable=True)
 
     def set_aside(self) -> Path:
         """Move the scratch out of the way, in place of an earlier one. Returns its new folder."""

@@ -206,8 +206,7 @@ def _version_before(context: Context, memory: "VaultMemory", note: str) -> str:
     preview = of_named_note(
         memory, note, lambda path: memory.restore(path, revision, dry_run=True, now=context.now)
     )
-    text = edit_rendering.text_of(as_json(preview), painted)
-    context.line(text)
+    context.line(edit_rendering.text_of(as_json(preview), painted))
     click.confirm(f"Restore the version of {earlier[0].ts}?", abort=True, err=True)
     return revision
 

@@ -267,7 +267,7 @@ def mcp(
                 f"{name!r} is not a name: it is not valid UTF-8",
                 hint="write it as its folder is named",
             )
-    caller = scopes.Caller(user, channel, groups, private)
+    caller = scopes.Caller(user, channel, groups, private, confirms=True)
     # Opened before the first call, so that the client's log shows errors at once.
     memory = context.open()
     if sys.stdin.isatty():

@@ -113,8 +113,7 @@ def original_path(path: str, name: CopyName) -> str:
 def _last_mark(stem: str) -> _Mark | None:
     """Returns the last mark of a name; a number after the mark belongs to it."""
     counted = re.fullmatch(_COUNTED, stem)
-    mark = _mark_at_end(counted[1]) if counted else None
-    return mark or _mark_at_end(stem)
+    return (counted and _mark_at_end(counted[1])) or _mark_at_end(stem)
 
 
 def _mark_at_end(stem: str) -> _Mark | None:

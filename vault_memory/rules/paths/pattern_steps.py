@@ -125,8 +125,7 @@ def match(steps: Sequence[Step], path: str) -> list[str] | None:
             failed.add((len(choices), starts.pop()))
         elif len(choices) == len(steps):
             if end == len(path):
-                bounds = pairwise([*starts, end])
-                return [path[first:last] for first, last in bounds]
+                return [path[first:last] for first, last in pairwise([*starts, end])]
         elif (len(choices), end) not in failed:
             starts.append(end)
             choices.append(iter(steps[len(choices)](path, end)))

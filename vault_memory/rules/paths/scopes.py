@@ -47,6 +47,8 @@ class _CallerFields(NamedTuple):
     groups: tuple[str, ...] = ()
     private: bool = False
     """in a channel: the person's own memory is open, too; everybody there reads the answers"""
+    confirms: bool = False
+    """what the client says of the person's answer to a question counts as their own act"""
 
 
 class Caller(_CallerFields):
@@ -55,13 +57,18 @@ class Caller(_CallerFields):
     __slots__ = ()
 
     def __new__(
-        cls, user: str, channel: str = "", groups: tuple[str, ...] = (), private: bool = False
+        cls,
+        user: str,
+        channel: str = "",
+        groups: tuple[str, ...] = (),
+        private: bool = False,
+        confirms: bool = False,
     ) -> Self:
         if not user:
             raise UsageError(
                 "a bot needs to know whom it serves", hint="name the person: there is no default"
             )
-        return super().__new__(cls, user, channel, groups, private)
+        return super().__new__(cls, user, channel, groups, private, confirms)
 
     @property
     def is_in_shared_room(self) -> bool:
@@ -115,8 +122,7 @@ class Caller(_CallerFields):
     def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
         """Returns an answer without names of stale notes that the caller may not read."""
         freshness = found["freshness"]
-        stale = freshness["stale_files"]
-        readable = [path for path in stale if self.may_read(path, layout)]
+        readable = [path for path in freshness["stale_files"] if self.may_read(path, layout)]
         answer = {**found, "freshness": {**freshness, "stale_files": readable}}
         # The scopes come from the configuration: a model that asks cannot correct them.
         answer.pop("unknown_scopes", None)

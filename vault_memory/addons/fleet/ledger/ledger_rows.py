@@ -53,7 +53,10 @@ class SeenHosts:
 
 def caller_text(caller: Caller) -> str:
     """Return a caller as JSON."""
-    return json.dumps(caller._asdict(), ensure_ascii=False)
+    fields = caller._asdict()
+    # A token of the ledger confirms nothing, and a host of an older version does not know the field.
+    del fields["confirms"]
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def caller_of(text: str) -> Caller:
@@ -66,8 +69,7 @@ def caller_of(text: str) -> Caller:
 
 def distance(moment: datetime, now: datetime) -> float:
     """Return the seconds from `now` until `moment`, both by one host's clock; 0 for the past."""
-    ahead = moment - now
-    return max(0.0, min(ahead, FURTHEST).total_seconds())
+    return max(0.0, min(moment - now, FURTHEST).total_seconds())
 
 
 def vault_id(text: str) -> str:
