@@ -8,7 +8,10 @@ import pytest
 from tests.clients import packages
 from tests.clients.clients import OpenClaw
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
+from tests.clients.model import Request
+from tests.clients.test_client_adoption import ADDED, BEFORE, WRITTEN, notes_with
 from tests.clients.test_clients import BOAT, QUESTION, TOOLS, contents, is_noted, offered, turns
+from tests.clients.wires import Answer, Call, Say
 
 pytestmark = pytest.mark.clients
 
@@ -79,6 +82,34 @@ def test_uninstall_restores_the_configuration_of_openclaw(openclaw: OpenClaw) ->
     openclaw.ours("install", openclaw.name, "--uninstall")
 
     assert contents(openclaw) == before
+
+
+def test_what_openclaw_writes_is_found_and_what_a_person_adds_is_in_its_next_request(
+    openclaw: OpenClaw,
+) -> None:
+    (openclaw.work / "MEMORY.md").write_text(f"- {BEFORE}\n")
+    openclaw.install("--adopt")
+    rig = openclaw.work / "memory" / "rig.md"
+
+    def script(request: Request) -> Answer:
+        if "NOTE" not in request.prompt or request.results:
+            return Say("Noted.")
+        return Call("write", {"path": str(rig), "content": f"- {WRITTEN}\n"})
+
+    openclaw.model.script = script
+    openclaw.ask("NOTE it")
+
+    folder = "Users/mira/memories/openclaw"
+    assert rig.is_file(), openclaw.model.turns[-1].results
+    assert notes_with(openclaw, "spruce mast", "--user", "mira") == [f"{folder}/memory/rig.md"]
+    with (openclaw.vault / folder / "MEMORY.md").open("a") as stream:
+        stream.write(f"- {ADDED}\n")
+    openclaw.ask("/new")
+    for _ in range(2):
+        asked = len(openclaw.model.turns)
+        openclaw.ask(GREETING)
+        assert ADDED in openclaw.model.turns[asked].text
+    assert ADDED in (openclaw.work / "MEMORY.md").read_text()
 
 
 def test_the_package_is_installed_and_removed_by_openclaw_itself(tmp_path: Path) -> None:

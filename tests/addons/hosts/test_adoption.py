@@ -229,3 +229,16 @@ def test_an_adoption_that_was_interrupted_is_repeated(
     of_code = outside.vault / "groups" / "my-heron.2" / "memory" / "claude-code"
     assert setting(local) == str(of_code)
     assert [note.name for note in of_code.iterdir()] == ["MEMORY.md"]
+
+
+def test_the_removal_of_all_puts_back_what_was_adopted(
+    outside: Outside, install: Install, code: Path, local: Path
+) -> None:
+    wrote(outside, code, MEMORY=INDEX)
+    install("claude-code", "--adopt")
+
+    outside.ok("uninstall", "--yes")
+
+    assert not local.exists()
+    assert not (outside.home / ".claude" / "settings.json").exists()
+    assert (outside.vault / "groups" / "my-heron.2" / "memory" / "claude-code").is_dir()

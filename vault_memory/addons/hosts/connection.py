@@ -8,14 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.addons.hosts import (
-    adoption,
-    host_options,
-    install_plan,
-    installer,
-    programs,
-    projects,
-)
+from vault_memory.addons.hosts import host_options, install_plan, installer, programs, projects
+from vault_memory.addons.hosts.own_notes import adoption
 from vault_memory.errors import NoVault, UsageError
 from vault_memory.mcp import tools as mcp_tools
 from vault_memory.rules.paths.scopes import Caller

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.addons.hosts import error_log, hook_events, programs, projects, recording
 from vault_memory.addons.hosts.hook_payload import Event, read_event, time_of
 from vault_memory.addons.hosts.host import Host
+from vault_memory.addons.hosts.own_notes import adopted, note_exchange
 from vault_memory.api import vault_memory
 from vault_memory.command_line import (
     DAEMON_SECONDS,
@@ -56,6 +57,8 @@ AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
 REPORTS = ("answer", "turn", "compact", "end")
 """Events that need no answer: the hook may end before they are carried out"""
+EXCHANGING = ("start", "answer", "turn", "end")
+"""Events at which notes are exchanged with a program that writes some by itself"""
 SESSIONS = "sessions"
 """In the state folder: the conversations"""
 RECORD_LOCK = "hook.lock"
@@ -63,6 +66,8 @@ RECORD_LOCK = "hook.lock"
 LOCK_SECONDS = 0.5
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
+ADOPTED = "adopted"
+"""In the state folder: what hosts write by themselves, and is in the vault"""
 NO = ("", "0", "false", "no", "off")
 
 
@@ -343,6 +348,8 @@ def _carry_out(
     context = hook_events.EventContext(memory, host, event, own, call.time(), call.patience)
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
+    if host.exchanges and event.kind in EXCHANGING:
+        context = context._replace(news=_exchange(call, context))
     if event.kind == "start":
         call.learn_at_once(memory)
         return hook_events.answer(context)
@@ -357,6 +364,26 @@ def _carry_out(
     if event.kind in ("answer", "turn"):
         call.learn_at_once(memory)
     return text
+
+
+def _exchange(call: _HookCall, context: "EventContext") -> str:
+    """Exchange the notes that the host writes by itself; return lines that are new to it."""
+    state = context.memory.vault.state.path
+    # Most people have adopted nothing: nothing more is loaded for them.
+    if not (state / ADOPTED / f"{context.host.name}.json").exists():
+        return ""
+    exchange = note_exchange.Exchange(
+        context.memory, adopted.Adopted(state, context.host.name), context.now
+    )
+    try:
+        with state_file.lock(state / RECORD_LOCK, patience=LOCK_SECONDS):
+            exchange.run(context.caller)
+    except Exception as error:
+        # Fault: what is exchanged later must not cost the memory of now.
+        call.log_error(error)
+    for reason in exchange.failures:
+        call.log_failure(reason)
+    return exchange.news()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vault_memory.addons.hosts.hook_payload import Event
 from vault_memory.addons.hosts.host import Host
 from vault_memory.api import query_or_local
-from vault_memory.rules.context import assemble
+from vault_memory.rules.context import assemble, quoting
 from vault_memory.search import scope_names
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class EventContext(NamedTuple):
     """The time of the event"""
     patience: float
     """Seconds that a daemon has for its answer; 0 where it gave none to this event"""
+    news: str = ""
+    """Lines of notes that the host has not read: its own, which a person has changed"""
 
     @property
     def channel(self) -> str | None:
@@ -146,13 +148,16 @@ def _warning(context: EventContext) -> str:
 def _block_that_fits(context: EventContext) -> str:
     """Return the memory block, as much of it as the host takes."""
     limit = context.memory.vault.config.max_memory_chars
-    budget = min(BLOCK_CHARACTERS, limit or BLOCK_CHARACTERS)
+    budget = min(BLOCK_CHARACTERS, limit or BLOCK_CHARACTERS) - len(context.news)
     for _attempt in range(MOST_ATTEMPTS):
         block = _ask_for_block(context, "", budget=budget)
         # Fault: a bot that serves the wrong name has no memory, and looks as if it had.
         if block.get("unknown_scopes") and (warning := _warning(context)):
             return warning
-        output = context.format(block["text"])
+        text = block["text"]
+        if context.news:
+            text = GAP.join([text or quoting.INTRO, context.news])
+        output = context.format(text)
         excess = length(output) - MOST_CHARACTERS
         if excess <= 0:
             return output

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts.adoption import OwnMemory
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 EventKind = Literal["start", "prompt", "answer", "compact", "end", "turn"]
 """What an event means. A `turn` is a prompt together with its answer."""
@@ -58,7 +58,9 @@ class Host(ABC):
     takes_project: ClassVar[bool] = False
     """Whether it also reads a configuration in the folder of a project"""
     can_adopt: ClassVar[bool] = False
-    """Whether a folder of the vault can hold the notes that it writes by itself"""
+    """Whether the notes that it writes by itself can be in the vault"""
+    exchanges: ClassVar[bool] = False
+    """Whether it keeps them in a folder of its own, so that its hooks exchange them"""
 
     @abstractmethod
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory import places
-from vault_memory.addons.hosts import adoption, programs
+from vault_memory.addons.hosts import programs
 from vault_memory.addons.hosts.config_edits import Edit
 from vault_memory.addons.hosts.host import Host, Trust
 from vault_memory.addons.hosts.install_plan import PROJECTS_ONLY, InstallRequest
+from vault_memory.addons.hosts.own_notes import adoption
 from vault_memory.addons.hosts.projects import Projects
 from vault_memory.contract.setup_answers import HostStatusJson
 from vault_memory.edits.reports import Check

@@ -34,8 +34,8 @@ class NothingToAdopt(UsageError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"`{host}` keeps no notes of its own that could be in the vault",
-            hint="leave out `--adopt`",
+            f"`{host}` keeps no notes of its own here that could be in the vault",
+            hint="leave out `--adopt`, or `--project`",
         )
 
 
@@ -45,5 +45,6 @@ def check(program: "Host", request: "InstallRequest", *, adopt: bool) -> None:
         raise NothingToAllow(program.name)
     if request.project and not program.takes_project:
         raise NoProjectFiles(program.name)
-    if adopt and not program.can_adopt:
+    is_adoptable = program.can_adopt and not (request.project and program.exchanges)
+    if adopt and not is_adoptable:
         raise NothingToAdopt(program.name)

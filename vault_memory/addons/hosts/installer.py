@@ -91,7 +91,7 @@ class Installer:
             backup = ""
             if before is not None and not _is_own(edit, before, after):
                 backup = str(_back_up(file, before, self._now))
-            if _replace(file, before, after):
+            if replace_file(file, before, after):
                 self._note(file, edit, before)
                 return FileChange(str(file), changed=True, backup=backup, diff=diff)
         raise HostFileUnusable(
@@ -226,7 +226,7 @@ def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
     raise HostFileUnusable(file, "there are too many backups beside it")
 
 
-def _replace(file: Path, before: bytes | None, after: bytes | None) -> bool:
+def replace_file(file: Path, before: bytes | None, after: bytes | None) -> bool:
     """Replace or remove the file, behind links, too. False when it changed since it was read."""
     real = Path(os.path.realpath(file))
     try:

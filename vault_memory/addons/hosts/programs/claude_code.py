@@ -4,20 +4,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.hosts import (
-    claude_folders,
-    config_edits,
-    host_transcripts,
-    install_plan,
-    jsonc_edit,
-)
+from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine, is_named
+from vault_memory.addons.hosts.own_notes import claude_folders
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts.adoption import OwnMemory
     from vault_memory.addons.hosts.config_edits import Edit, Entry, JsonEdit
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 FOLDER_VARIABLE = "CLAUDE_CONFIG_DIR"
 LOCAL_SETTINGS = Path(".claude") / "settings.local.json"

@@ -1,6 +1,6 @@
 """Codex: one block in its TOML, with the hooks and the MCP server."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,13 @@ from vault_memory.addons.hosts import (
     toml_block,
 )
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, TranscriptLine, is_named
+from vault_memory.addons.hosts.own_notes import adoption
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import Edit, TomlEdit
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 EVENT_KEYS = {
     "SessionStart": "session_start",
@@ -31,6 +33,10 @@ PLUGIN_HOOKS = "vault-memory@vault-memory:codex/hooks.json"
 PLACES = ["VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME"]
 """Variables that name our folders"""
 
+NOTES = ("*", "!raw_memories.md", "!phase2_workspace_diff.md")
+"""Its memory, but what it writes for itself on the way"""
+NO_MEMORIES = "Codex keeps no memory yet: `codex features enable memories`"
+
 
 class Codex(Host):
     """The configuration folder is `~/.codex`, or the folder that `CODEX_HOME` names."""
@@ -39,6 +45,8 @@ class Codex(Host):
     events = CONVERSATION_EVENTS
     can_allow = True
     takes_project = True
+    can_adopt = True
+    exchanges = True
 
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
@@ -58,6 +66,14 @@ class Codex(Host):
             return install_plan.InstallPlan((own,), tuple(next_steps), shared)
         edits = _hook_edits(folder, request, commands, with_server=True)
         return install_plan.InstallPlan(edits, tuple(next_steps))
+
+    def own_memory(
+        self, request: "InstallRequest", environment: Mapping[str, str]
+    ) -> "Iterable[OwnMemory]":
+        folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
+        features = toml_block.plain_in(folder / "config.toml").get("features", {})
+        remark = "" if features.get("memories") else NO_MEMORIES
+        yield adoption.OwnMemory((folder / "memories",), patterns=NOTES, remark=remark)
 
     def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")

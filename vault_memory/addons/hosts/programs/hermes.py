@@ -1,16 +1,18 @@
 """Hermes: a memory provider of ours, which runs in its Python and asks this program."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.hosts import config_edits, install_plan
 from vault_memory.addons.hosts.host import PACKAGE, EventKind, Host, not_of_install
+from vault_memory.addons.hosts.own_notes import adoption
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",
@@ -32,6 +34,8 @@ class Hermes(Host):
 
     name = "hermes"
     events = EVENTS
+    can_adopt = True
+    exchanges = True
 
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
@@ -48,6 +52,12 @@ class Hermes(Host):
             "start Hermes again",
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
+
+    def own_memory(
+        self, request: "InstallRequest", environment: Mapping[str, str]
+    ) -> "Iterable[OwnMemory]":
+        home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
+        yield adoption.OwnMemory((home / "memories",), patterns=("MEMORY.md", "USER.md"))
 
     def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")

@@ -1,16 +1,18 @@
 """OpenClaw: a plugin of ours in its slot `memory`, so that its own recall step asks the vault."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.addons.hosts import config_edits, install_plan
+from vault_memory.addons.hosts import config_edits, install_plan, jsonc_edit
 from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, PACKAGE, Host, not_of_install
+from vault_memory.addons.hosts.own_notes import adoption
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import JsonEdit
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 WRITTEN_BY = "Written by `vault-memory install openclaw`; `--uninstall` takes it out."
 FILES = {
@@ -29,6 +31,8 @@ class OpenClaw(Host):
 
     name = "openclaw"
     events = CONVERSATION_EVENTS
+    can_adopt = True
+    exchanges = True
 
     def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         name = config_edits.SERVER_NAME
@@ -52,6 +56,15 @@ class OpenClaw(Host):
             f"see: openclaw plugins inspect {name} --runtime",
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
+
+    def own_memory(
+        self, request: "InstallRequest", environment: Mapping[str, str]
+    ) -> "Iterable[OwnMemory]":
+        agents = jsonc_edit.plain_in(_config_file(environment)).get("agents")
+        defaults = agents.get("defaults") if isinstance(agents, dict) else None
+        workspace = defaults.get("workspace") if isinstance(defaults, dict) else None
+        folder = Path(workspace or _state_folder(environment) / "workspace").expanduser()
+        yield adoption.OwnMemory((folder,), patterns=("MEMORY.md", "memory/*"))
 
     def package_file(self, environment: Mapping[str, str]) -> Path | None:
         # The plugin of `install` lies in the same place.

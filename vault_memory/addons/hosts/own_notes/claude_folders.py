@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.addons.hosts import install_plan, jsonc_edit
-from vault_memory.addons.hosts.adoption import OwnMemory
+from vault_memory.addons.hosts.own_notes.adoption import OwnMemory
 
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import KeyPath

@@ -6,17 +6,17 @@ folder again, as it was. The notes of a person are the person's, and those of a 
 belong to the group of that project.
 """
 
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.addons.hosts import config_edits, jsonc_edit, projects
 from vault_memory.addons.hosts.installer import FileChange
-from vault_memory.config import state_file
+from vault_memory.addons.hosts.own_notes.adopted import Adopted
+from vault_memory.addons.hosts.own_notes.note_exchange import Exchange
 from vault_memory.errors import ConfigError, VaultError
 from vault_memory.rules.paths import scope_notes
 from vault_memory.rules.paths.scopes import Caller
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from vault_memory.addons.hosts.config_edits import Choice, KeyPath
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
     from vault_memory.api.vault_memory import VaultMemory
-
-ADOPTED = "adopted"
-"""In the state folder: a file for each host, with what was adopted on this machine"""
 
 
 class OwnMemory(NamedTuple):
@@ -43,6 +40,10 @@ class OwnMemory(NamedTuple):
     project: Path | None = None
     name: str = ""
     """Of a project whose folder is not known"""
+    patterns: tuple[str, ...] = ()
+    """Notes that are exchanged with a program that keeps its folder; `!` leaves out"""
+    remark: str = ""
+    """What the person has to know"""
 
 
 class NoPlace(ConfigError):
@@ -55,26 +56,8 @@ class NoPlace(ConfigError):
         )
 
 
-class Adopted:
-    """What a host has adopted on this machine. `state` is the vault's state folder."""
-
-    def __init__(self, state: Path, host: str) -> None:
-        self._file = state / ADOPTED / f"{host}.json"
-        content = state_file.read_json(self._file)
-        content = content if isinstance(content, dict) else {}
-        self.settings: dict[str, Mapping[str, Any]] = dict(content.get("settings", {}))
-        """A file of the host → the key that is set there, the folder, and the project"""
-        self.files: dict[str, list[str]] = dict(content.get("files", {}))
-        """A file of the host → the note to which it was copied, and its revision"""
-
-    def save(self) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        content = {"settings": self.settings, "files": self.files}
-        state_file.write(self._file, json.dumps(content, indent=2))
-
-
 class Adoption:
-    """One adoption for the person whom a host serves."""
+    """One adoption for a person who uses the host."""
 
     def __init__(
         self,
@@ -110,6 +93,11 @@ class Adoption:
         target, scope = self._target(own)
         folder = self._request.vault / target
         previous = self._adopted.settings.get(str(own.settings), {}).get("folder", "")
+        if own.remark:
+            self.remarks.append(own.remark)
+        if own.patterns:
+            self._exchange(own, target)
+            return
         for source in own.sources:
             if source != folder and str(source) != previous:
                 self._bring_in(source, target, scope)
@@ -134,6 +122,28 @@ class Adoption:
         # Before the settings change: `--uninstall` has to know the folder after a crash.
         if not self._dry_run:
             self._adopted.save()
+
+    def _exchange(self, own: OwnMemory, target: str) -> None:
+        """Begin the exchange with a folder of the program, or show what it would do."""
+        vault = self._request.vault.resolve()
+        for source in own.sources:
+            real = source.resolve()
+            # Fault: the notes would be there twice, and each would change the other.
+            if real == vault or real in vault.parents or vault in real.parents:
+                self.remarks.append(f"{source} and the vault are inside one another already")
+                continue
+            self._adopted.exchanged[str(source)] = {
+                "folder": target,
+                "patterns": list(own.patterns),
+            }
+            if not self._dry_run:
+                self._adopted.save()
+            exchange = Exchange(self._memory, self._adopted, self._now, dry_run=self._dry_run)
+            exchange.run(Caller(self._request.user))
+            for note, file in exchange.saved:
+                path = str(self._request.vault / note)
+                self._changes.append(FileChange(path, changed=True, backup=str(file)))
+            self.remarks += exchange.failures
 
     def _bring_in(self, source: Path, target: str, scope: str) -> None:
         new = dict(self._new_files(source, target))
@@ -236,11 +246,12 @@ class Return:
             for file, entry in self._adopted.settings.items()
             if _is_of(Path(entry["project"] or os.sep), project, connected)
         }
+        self._exchanged = {} if project else self._adopted.exchanged
 
     @property
     def is_due(self) -> bool:
         """Whether the program has a folder of the vault here."""
-        return bool(self._settings)
+        return bool(self._settings or self._exchanged)
 
     def added_to(self, plan: "InstallPlan") -> "InstallPlan":
         """Return the plan that also takes the choices back."""
@@ -257,7 +268,10 @@ class Return:
         for file, entry in self._settings.items():
             del self._adopted.settings[file]
             yield f"what was written since the adoption stays in {entry['folder']}"
-        if self._settings:
+        for source, entry in self._exchanged.items():
+            yield f"{source} and {entry['folder']} in the vault keep what they have"
+        if self.is_due:
+            self._adopted.exchanged = {}
             self._adopted.save()
 
 
