@@ -19,6 +19,7 @@ from typing import (
 import msgspec
 
 from vault_memory.addons.hosts.uninstaller import Row
+from vault_memory.addons.page.passphrases import PassphraseJson
 from vault_memory.addons.transfer.chat_report import ChatImportJson
 from vault_memory.contract import (
     about_answers,
@@ -127,7 +128,7 @@ SHAPES: dict[str, Any] = {
     "trash": {"items": list[ThrownNote]},
     "undo": EDIT,
     "uninstall": {"items": list[Row], "removed": bool},
-    "web": setup_answers.WebLinkJson | setup_answers.SignedOutJson,
+    "web": setup_answers.WebLinkJson | setup_answers.SignedOutJson | PassphraseJson,
 }
 """The answer of each command; of a subcommand, with its name"""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 OFFERS = {
+    "connector": "letting programs outside in by OAuth",
     "dialogue": "the prompts and questions of MCP",
     "fleet": "sharing vaults between several hosts",
     "hosts": "connecting programs such as Claude Code",
@@ -122,6 +123,6 @@ def _module_of(package: "ModuleType", name: str) -> "ModuleType":
         return import_module(f"{package.__name__}.{name}")
     except Exception as error:
         raise errors.ConfigError(
-            f"`{package.__name__}.{name}` cannot be imported: {type(error).__name__}: {error}",
+            f"`{package.__name__}.{name}` cannot be imported: {error!r}",
             hint=f"update or remove the package that brings `{package.__name__}`",
         ) from error

@@ -4,7 +4,12 @@ from importlib.util import find_spec
 
 from vault_memory.errors import ConfigError
 
-MODULES = {"fleet": ("psycopg",), "s3": ("boto3",), "web": ("jinja2", "starlette", "uvicorn")}
+MODULES = {
+    "connector": ("mcp",),
+    "fleet": ("psycopg",),
+    "s3": ("boto3",),
+    "web": ("jinja2", "starlette", "uvicorn"),
+}
 """Extra → the modules that it installs"""
 
 

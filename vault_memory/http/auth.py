@@ -33,7 +33,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._app = app
-        self._hosts = {*LOOPBACK_HOSTS, *(host_name(host) for host in hosts)}
+        self._hosts = {*LOOPBACK_HOSTS, *map(host_name, hosts)}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +108,7 @@ def host_name(host: str) -> str:
 
 # A token bucket for each client.
 
-ONE_REQUEST = 1 - 1e-9
+ONE_REQUEST = 0.999_999_999
 """The cost of a request, less the rounding error of a refill"""
 MOST_KNOWN = 4096
 """Number of buckets; a client whose bucket was dropped starts with a full one"""
@@ -200,6 +200,9 @@ class BodyBuffer:
                 del self._used[vault]
 
 
+REALM = 'realm="vault-memory"'
+
+
 class Access(NamedTuple):
     """Who may ask, and how much."""
 
@@ -207,6 +210,8 @@ class Access(NamedTuple):
     settings: Serve
     local: Caller | None = None
     """a client without a token"""
+    challenge: str = REALM
+    """what a client without a token is told"""
     requests_per_minute: int = REQUESTS_PER_MINUTE
     max_body_bytes: int = MAX_BODY_BYTES
 
@@ -219,17 +224,16 @@ class Doorkeeper:
 
     def __init__(self, app: ASGIApp, access: Access, open_paths: Collection[str] = ()) -> None:
         self._app = app
-        self._tokens = access.tokens
-        self._local = access.local
-        self._open_paths = frozenset(open_paths)
-        self._longest = access.max_body_bytes
+        self._access = access
+        self._open_paths = open_paths
         self._requests = RateLimiter(access.requests_per_minute, time.monotonic)
         self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
-        capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
+        longest = access.max_body_bytes
+        capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * longest)
         of_unknown = capacity // UNKNOWN_SHARE
         of_callers = capacity - of_unknown
         # A body of the greatest length always has room.
-        of_vault = max(self._longest, of_callers // VAULT_SHARE)
+        of_vault = max(longest, of_callers // VAULT_SHARE)
         self._callers_buffer = BodyBuffer(of_callers, of_vault)
         self._unknown_buffer = BodyBuffer(of_unknown)
 
@@ -267,12 +271,12 @@ class Doorkeeper:
         owner = None
         if token:
             try:
-                owner = await self._tokens.owner(digest)
+                owner = await self._access.tokens.owner(digest)
             except VaultUnavailable as error:
                 return unavailable(error)
         # Fault: a wrong token must not fall back to the rights of the owner's socket.
-        elif self._local is not None and not headers:
-            owner = TokenOwner(self._local)
+        elif self._access.local is not None and not headers:
+            owner = TokenOwner(self._access.local)
         if owner is None:
             return self._unknown(scope, has_token=bool(headers))
         if wait := self._requests.take(digest):
@@ -285,14 +289,14 @@ class Doorkeeper:
         address = (scope.get("client") or ("socket",))[0]
         if has_token and (wait := self._wrong_tokens.take(address)):
             return _too_often(wait)
-        return unauthorised(has_token=has_token)
+        return unauthorised(has_token=has_token, challenge=self._access.challenge)
 
     async def _read_body(self, scope: Scope, receive: Receive, take: Lease) -> bytes | Response:
         """Returns the complete body, or the refusal."""
         # Fault: a call must not begin with half of its arguments. So the body is read
         # before it.
         announced = Headers(scope=scope).get("content-length", "0")
-        longest = self._longest
+        longest = self._access.max_body_bytes
         is_too_long = announced.isdecimal() and int(announced) > longest
         body = bytearray()
         size = 0
@@ -316,9 +320,8 @@ class Doorkeeper:
         return refusal(408, "too_slow", "the request did not arrive in time", "send it again")
 
 
-def unauthorised(*, has_token: bool) -> Response:
+def unauthorised(*, has_token: bool, challenge: str = REALM) -> Response:
     """Returns the refusal of a request without a token, or with an unknown one."""
-    challenge = 'Bearer realm="vault-memory"'
     message = "a token is needed"
     if has_token:
         challenge += ', error="invalid_token"'
@@ -329,7 +332,7 @@ def unauthorised(*, has_token: bool) -> Response:
         message,
         "send `Authorization: Bearer TOKEN`; `[[serve.tokens]]` of the configuration names the "
         "files of tokens",
-        {"www-authenticate": challenge},
+        {"www-authenticate": f"Bearer {challenge}"},
     )
 
 

@@ -10,7 +10,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-CALLS = ("v1", "mcp", "healthz", "openapi.json", "metrics", "talk")
+CALLS = (
+    "v1 mcp healthz openapi.json metrics talk .well-known authorize token register revoke"
+).split()
 """First parts of the paths that bots ask for"""
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage, serving_page
 from tests.http.conftest import opened
+from vault_memory.addons.connector.grants import ConnectedProgram, Grants, MemoryAddress
 from vault_memory.addons.page.page_routes import ROUTES
 from vault_memory.api.vault_memory import VaultMemory
 
@@ -21,7 +22,7 @@ WORDS = {"mira": "velleda", "tomas": "zorblax"}
 """Person → the word that all of their own texts have"""
 NO_WORD = "qwertyu"
 NIGHTS = {"mira": "2026-05-27", "tomas": "2026-06-03"}
-WITHOUT_WORDS = {"/doctor", "/nights", "/search", "/setup", "/source", "/sync"}
+WITHOUT_WORDS = {"/connection", "/doctor", "/nights", "/search", "/setup", "/source", "/sync"}
 """Views that show no text of a note, and those that wait for a question"""
 PERSONS = [("mira", "tomas"), ("tomas", "mira")]
 """Who looks, and whose things they may not see"""
@@ -76,6 +77,10 @@ def fill(memory: VaultMemory, user: str) -> Belongings:
     copy = diary.with_name(f"{word}-diary.sync-conflict-20260526-120000-ABCDEFG.md")
     copy.write_text(f"# A {word} diary\n\n- two {word} sails\n", "utf-8")
     memory.index(embed=False)
+    program = ConnectedProgram(word, f"A {word} helper", "localhost")
+    Grants(memory.vault.state.path).open(
+        program, MemoryAddress(user, "https://memory.example.org/mcp")
+    )
     assert edit.audit_id
     return Belongings(
         user=user,
@@ -156,6 +161,8 @@ def _addresses(things: Belongings) -> dict[str, list[tuple[str, str]]]:
             ("/history/{}", note),
             (f"/history/{user_note}?from={{}}", things.revision),
         ],
+        "/connection": [("/connection?id={}", things.record)],
+        "/connections": [("/connections?done={}", things.record)],
         "/sync": [],
         "/doctor": [],
     }

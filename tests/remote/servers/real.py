@@ -241,8 +241,14 @@ def missing(name: str) -> str | None:
     return KINDS[name].missing
 
 
-PROGRAMS = {"nextcloudcmd": "nextcloud-desktop-cmd", "pgbouncer": "pgbouncer"}
-"""Other programs that the tests run: a client of the same folders, a pooler before PostgreSQL; their Debian packages"""
+PROGRAMS = {
+    "nextcloudcmd": "nextcloud-desktop-cmd",
+    "pgbouncer": "pgbouncer",
+    "caddy": "caddy",
+    "sshd": "openssh-server",
+}
+"""Other programs that the tests run: a client of the same folders, a pooler before PostgreSQL, a server with TLS and
+a tunnel before `serve`; their Debian packages"""
 
 
 def absent_packages() -> list[str]:

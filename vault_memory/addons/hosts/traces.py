@@ -38,6 +38,8 @@ _TITLES = {
     places.CONFIG: "your configuration",
     "remote-password": "the password of the server",
     "web-sessions.json": "browsers that are signed in",
+    "web-passphrases.json": "passphrases for the page",
+    "connector.json": "programs elsewhere that you let in",
     "index": "made from the notes",
     "sessions": "open conversations",
     "nights": "reports of nights",

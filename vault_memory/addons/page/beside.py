@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from vault_memory import places
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.many_pages import HostPages
+from vault_memory.addons.page.outside_programs import PublicGate
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.page_commands import open_page
 from vault_memory.addons.page.running import (
@@ -38,15 +39,23 @@ def serve_with_page(
     calls: ASGIApp,
     listening: "socket.socket",
     say_where: Callable[[], None],
+    connector: PublicGate | None = None,
 ) -> None:
-    """Serve the calls and the page on one port. Raises Locked when the page runs already."""
+    """Serve the calls and the page on one port. Raises Locked when the page runs already.
+
+    `connector` has the address at which others reach both, and lets programs in.
+    """
     host, port = listening.getsockname()[:2]
     place = default_address(memory.root)._replace(port=port)
     # Fault: a name below `localhost` leads other machines to themselves.
     if not listen.is_local(host):
         place = place._replace(host=host)
     names = memory.vault.config.serve.allowed_hosts
-    settings = PageSettings(place, allowed_hosts=names)
+    url = place.url
+    if connector is not None:
+        url = connector.url
+        names = (*names, connector.host)
+    settings = PageSettings(place, allowed_hosts=names, connector=connector)
     hub = EventHub(memory)
     page = page_application(memory, settings, hub)
     app = page_beside_calls(calls, page)
@@ -54,9 +63,9 @@ def serve_with_page(
 
     def ready() -> None:
         say_where()
-        open_page(context, state, place.url, in_browser=False)
+        open_page(context, state, url, in_browser=False)
 
-    with announced(state, RunningPage(place.url, settings.rights)):
+    with announced(state, RunningPage(url, settings.rights)):
         listen.listen(app, listening, ready, hub.stop)
 
 

@@ -116,9 +116,17 @@ class BrowserSessions:
                 return None
             # Fault: two browsers with the same link, or one that was stolen.
             stored.links.remove(link)
-            token = f"{self.owner_of(link.rights)}.{secrets.token_hex(32)}"
-            stored.sessions.append(_StoredSession(_digest(token), now, link.rights))
-            del stored.sessions[:-MOST_SESSIONS]
+            return self._new_token(stored, link.rights)
+
+    def open(self, rights: Rights) -> str:
+        """Returns the token of a new session of people who said their passphrase."""
+        with self._changing() as stored:
+            return self._new_token(stored, rights)
+
+    def _new_token(self, stored: _Stored, rights: Rights) -> str:
+        token = f"{self.owner_of(rights)}.{secrets.token_hex(32)}"
+        stored.sessions.append(_StoredSession(_digest(token), self._clock(), rights))
+        del stored.sessions[:-MOST_SESSIONS]
         return token
 
     def find(self, token: str) -> BrowserSession | None:

@@ -31,11 +31,13 @@ from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSes
 from vault_memory.addons.page.events import EventHub, since_of, stream
 from vault_memory.addons.page.forms import form_fields, query_fields, read_form
 from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
+from vault_memory.addons.page.outside_programs import ProgramGate
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
+from vault_memory.addons.page.passphrases import Passphrases
 from vault_memory.addons.page.running import PageAddress
 from vault_memory.addons.page.shared_answers import SetupOffer, SharedAnswers
-from vault_memory.addons.page.signing import Signing
+from vault_memory.addons.page.signing import Signing, sign_in_target
 from vault_memory.addons.page.viewer import SessionAccess, Viewer
 from vault_memory.addons.page.views.outcome import secret_question
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -156,6 +158,8 @@ class PageSettings(NamedTuple):
     """the most that a session may see and do"""
     allowed_hosts: tuple[str, ...] = ()
     setup: SetupOffer = SetupOffer()
+    connector: ProgramGate | None = None
+    """asks whether programs outside may have the memory"""
     key_prefix: str = ""
     """how links and sessions begin, where one server has the pages of many vaults"""
 
@@ -168,6 +172,7 @@ class PageParts(NamedTuple):
     guard: Guard
     viewers: Viewers
     hub: EventHub
+    passphrases: Passphrases
 
 
 def page_application(memory: VaultMemory, settings: PageSettings, hub: EventHub) -> Starlette:
@@ -178,13 +183,14 @@ def page_application(memory: VaultMemory, settings: PageSettings, hub: EventHub)
     state = memory.vault.state.path
     sessions = BrowserSessions(state, key_prefix=settings.key_prefix)
     guard = guard_of(settings, sessions)
-    shared = SharedAnswers(hub.news, setup=settings.setup)
+    shared = SharedAnswers(hub.news, setup=settings.setup, connector=settings.connector)
     viewers = Viewers(memory, settings.rights, shared)
-    page = PageParts(memory, settings, guard, viewers, hub)
+    passphrases = Passphrases(state)
+    page = PageParts(memory, settings, guard, viewers, hub, passphrases)
     routes = [
         Route("/static/{name}", partial(_static, page), methods=["GET"]),
         Route("/events", partial(_events, page), methods=["GET"]),
-        *Signing(guard, partial(_failure, page), memory.root.name).routes(),
+        *Signing(guard, partial(_failure, page), memory.root.name, passphrases).routes(),
         *_view_routes(page),
     ]
     app = Starlette(
@@ -300,11 +306,17 @@ def _rendered(
 
 
 def _failure(page: PageParts, error: VaultMemoryError, request: Request) -> Response:
-    return error_view(error, request, folders_of(page.memory))
+    target = sign_in_target(error, request) if page.passphrases.any() else ""
+    return error_view(error, request, folders_of(page.memory), target)
 
 
-def error_view(error: VaultMemoryError, request: Request, folders: Sequence[str] = ()) -> Response:
-    """Returns the view of an error, without folders of the machine."""
+def error_view(
+    error: VaultMemoryError, request: Request, folders: Sequence[str] = (), sign_in: str = ""
+) -> Response:
+    """Returns the view of an error, without folders of the machine.
+
+    `sign_in` is where a passphrase leads, if the view asks for one.
+    """
     if error.http_status >= 500:
         logger.warning("%s: %s", error.code, error)
     # Fault: an error names a folder of the machine, and the page may be read from afar.
@@ -314,6 +326,7 @@ def error_view(error: VaultMemoryError, request: Request, folders: Sequence[str]
         "message": without_paths(error.message, folders),
         "hint": without_paths(error.hint, folders),
         "is_signed_in": "session" in request.scope.get("state", {}),
+        "sign_in": sign_in,
     }
     status = error.http_status
     # An id in the address of a view is the name of a thing that is not here.
@@ -362,7 +375,7 @@ class _Headers:
 class _Checks:
     """Lets a request pass to the routes when its host, origin and session are right."""
 
-    OPEN = ("/static/", "/open/")
+    OPEN = ("/static/", "/open/", "/sign-in", "/connect/")
     """Paths that need no session"""
 
     def __init__(self, app: ASGIApp, page: PageParts) -> None:
@@ -442,6 +455,8 @@ def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) ->
     ]
     if viewer.sees_all:
         links.append(NavigationLink("/doctor", "Doctor"))
+    if viewer.has_connections():
+        links.append(NavigationLink("/connections", "Connections"))
     if viewer.offers_setup():
         links.append(NavigationLink("/setup", "Set up"))
     return {

@@ -1,5 +1,6 @@
 """`web`: the page, where people see, correct and take back in a browser what is remembered."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
-from vault_memory.addons.page import browser_sessions, events, page_app, running, shared_answers
+from vault_memory.addons.page import (
+    browser_sessions,
+    events,
+    page_app,
+    passphrases,
+    running,
+    shared_answers,
+)
 from vault_memory.cli import listener_settings
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
@@ -60,10 +68,17 @@ class WebOptions:
 @click.option("--setup", is_flag=True, help="Show the view Set up, although a layout is set.")
 @click.option("--link", is_flag=True, help="Print one more link to the running page.")
 @click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
+@click.option(
+    "--passphrase",
+    is_flag=True,
+    help="Ask for a passphrase with which --user signs in where no link is at hand.",
+)
 @common
 @click.pass_obj
 @grouped(WebOptions, "options")
-def web(context: Context, options: WebOptions, link: bool, sign_out: bool) -> None:
+def web(
+    context: Context, options: WebOptions, link: bool, sign_out: bool, passphrase: bool
+) -> None:
     """Show in a browser what is remembered: see it, correct it, take it back.
 
     The page runs until Ctrl-C. The printed link works once, within 5 minutes.
@@ -79,6 +94,8 @@ def web(context: Context, options: WebOptions, link: bool, sign_out: bool) -> No
         state = memory.vault.state.path
         if sign_out:
             _sign_out(context, state)
+        elif passphrase:
+            _set_passphrase(context, state, options.users)
         elif link:
             page = running.find_page(memory.root, state)
             if page is None:
@@ -96,6 +113,28 @@ def _sign_out(context: Context, state: "Path") -> None:
     answer: SignedOutJson = {"ended": ended}
     browsers = "1 browser was" if ended == 1 else f"{ended} browsers were"
     context.emit(answer, lambda: f"{browsers} signed out")
+
+
+def _set_passphrase(context: Context, state: "Path", users: Sequence[str]) -> None:
+    """Ask for the passphrase of a person, and keep its digest. Raises UsageError."""
+    if len(users) != 1:
+        raise UsageError("a passphrase is of one person", hint="name the person with `--user NAME`")
+    user = users[0]
+    if context.can_ask():
+        passphrase: str = click.prompt(
+            f"Passphrase of {user}; an empty one removes it",
+            default="",
+            hide_input=True,
+            confirmation_prompt=True,
+            show_default=False,
+            err=True,
+        )
+    else:
+        passphrase = sys.stdin.readline().rstrip("\r\n")
+    passphrases.Passphrases(state).set(user, passphrase)
+    answer: passphrases.PassphraseJson = {"user": user, "is_set": bool(passphrase)}
+    outcome = "is set" if passphrase else "is removed"
+    context.emit(answer, lambda: f"the passphrase of {user} {outcome}")
 
 
 def _print_link(context: Context, state: "Path", page: "RunningPage", options: WebOptions) -> None:

@@ -12,6 +12,7 @@ from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.views import (
     about_view,
     conflicts_view,
+    connection_views,
     fact_views,
     inbox_view,
     note_views,
@@ -72,6 +73,15 @@ ROUTES = (
         conflicts_view.HandFields,
         LARGEST_TEXT,
     ),
+    PageRoute(
+        "GET", "/connection", connection_views.show_question, connection_views.QuestionFields
+    ),
+    PageRoute("POST", "/connection/allow", connection_views.allow, connection_views.AllowFields),
+    PageRoute(
+        "POST", "/connection/refuse", connection_views.refuse, connection_views.QuestionFields
+    ),
+    PageRoute("GET", "/connections", connection_views.show_all, connection_views.ConnectionsFields),
+    PageRoute("POST", "/connections/end", connection_views.end, connection_views.EndFields),
     PageRoute("GET", "/trash", conflicts_view.show_trash, conflicts_view.TrashFields),
     PageRoute("POST", "/trash/restore", conflicts_view.restore, conflicts_view.RestoreFields),
     PageRoute("GET", "/setup", upkeep_views.show_setup, upkeep_views.SetupFields),

@@ -11,6 +11,7 @@ from vault_memory.addons.page.events import News
 from vault_memory.api.daemon_client import DaemonRefused, ask
 
 if TYPE_CHECKING:
+    from vault_memory.addons.page.outside_programs import ProgramGate
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.edits.reports import Check
@@ -144,11 +145,13 @@ class SharedAnswers:
         news: Callable[[], News] = News,
         clock: Callable[[], float] = time.monotonic,
         setup: SetupOffer = NO_SETUP,
+        connector: "ProgramGate | None" = None,
     ) -> None:
         """`news` returns what the daemon has reported."""
         self._news = news
         self._clock = clock
         self.setup = setup
+        self.connector = connector
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
         self._examination: Examination | None = None

@@ -1,5 +1,6 @@
-"""Signing in by a link that works once."""
+"""Signing in by a link that works once, or by a passphrase."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,8 @@ from vault_memory.addons.page import render
 from vault_memory.addons.page.browser_sessions import Rights, owner_of_token
 from vault_memory.addons.page.forms import read_form
 from vault_memory.addons.page.guard import NEW_LINK, Guard, SignedOut
+from vault_memory.addons.page.page_answers import page_path
+from vault_memory.addons.page.passphrases import Passphrases, WrongPassphrase
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.auth import RateLimiter
 
@@ -22,6 +25,10 @@ SWAP = "swap"
 LONGEST_FORM = 1024
 WRONG_LINKS = 10
 """Wrong links a minute; more are refused"""
+PASSPHRASES = 30
+"""Passphrases a minute that are compared, right and wrong ones; each takes 16 MiB for a moment"""
+QUESTION = re.compile(r"/connection\?id=[\w-]{1,64}", re.ASCII)
+"""The only place but Today where a browser goes from the sign-in"""
 
 Failure = Callable[[VaultMemoryError, Request], Response]
 
@@ -34,9 +41,12 @@ class LinkSpent(SignedOut):
 
 
 class TooManyLinks(VaultMemoryError):
-    """Somebody tries links."""
+    """Somebody tries links, or passphrases."""
 
     http_status = 429
+
+    def __init__(self, wait: int) -> None:
+        super().__init__("too many links were tried", hint=f"wait {wait} s")
 
 
 class WrongLinks:
@@ -52,8 +62,7 @@ class WrongLinks:
         wait = self._limiter.take("all")
         if not wait:
             return self._failure(LinkSpent(), request)
-        error = TooManyLinks("too many links were tried", hint=f"wait {wait} s")
-        response = self._failure(error, request)
+        response = self._failure(TooManyLinks(wait), request)
         response.headers["retry-after"] = str(wait)
         return response
 
@@ -64,17 +73,24 @@ class Signing:
     # Fault: programs that preview links fetch them, and would use them up. They press no
     # button.
 
-    def __init__(self, guard: Guard, failure: Failure, vault: str) -> None:
+    def __init__(
+        self, guard: Guard, failure: Failure, vault: str, passphrases: Passphrases
+    ) -> None:
         """`vault` is the name of the vault, for people."""
         self._guard = guard
+        self._failure = failure
         self._vault = vault
+        self._passphrases = passphrases
         self._wrong_links = WrongLinks(failure)
+        self._limiter = RateLimiter(PASSPHRASES, time.monotonic)
 
     def routes(self) -> list[Route]:
         """Returns the routes that need no session."""
         return [
             Route("/open/{key}", self._show, methods=["GET"]),
             Route("/open/{key}", self._open, methods=["POST"]),
+            Route("/sign-in", self._sign_in, methods=["POST"]),
+            Route("/connect/{key}", self._lead_on, methods=["GET"]),
         ]
 
     async def _show(self, request: Request) -> Response:
@@ -111,7 +127,34 @@ class Signing:
         token = await anyio.to_thread.run_sync(spend, request.path_params["key"])
         if token is None:
             return self._wrong_links.refused(request)
-        response = RedirectResponse("/", 303)
+        return self._signed_in(request, token, "/")
+
+    async def _sign_in(self, request: Request) -> Response:
+        """Signs a person in who says the passphrase."""
+        try:
+            form = await read_form(request, LONGEST_FORM)
+            to = form.take("to")
+            # Fault: a link of somebody else would lead on to a page of theirs.
+            to = to if QUESTION.fullmatch(to) else "/"
+            request.state.to = to
+            if wait := self._limiter.take("all"):
+                raise TooManyLinks(wait)
+            user, passphrase = form.take("user").strip(), form.take("passphrase")
+            await anyio.to_thread.run_sync(self._passphrases.check, user, passphrase)
+        except VaultMemoryError as error:
+            return self._failure(error, request)
+        open_session = self._guard.sessions.open
+        token = await anyio.to_thread.run_sync(open_session, Rights((user,)))
+        return self._signed_in(request, token, to)
+
+    async def _lead_on(self, request: Request) -> Response:
+        """Leads a browser that another site sent here to the question of a program."""
+        # Fault: a browser sends the cookie of the session only when this page leads it on.
+        to = page_path("/connection", id=request.path_params["key"])
+        return render.html("lead_on.html", {"title": "One moment", "to": to, "name": ""})
+
+    def _signed_in(self, request: Request, token: str, to: str) -> Response:
+        response = RedirectResponse(to, 303)
         response.set_cookie(
             self._guard.cookie,
             token,
@@ -121,6 +164,16 @@ class Signing:
             secure=request.headers["origin"].lower().startswith("https:"),
         )
         return response
+
+
+def sign_in_target(error: VaultMemoryError, request: Request) -> str:
+    """Returns where a passphrase would lead after this error; "" when it does not help."""
+    if isinstance(error, WrongPassphrase):
+        return str(request.state.to)
+    if not isinstance(error, SignedOut) or request.method != "GET":
+        return ""
+    path = page_path(request.url.path, id=request.query_params.get("id"))
+    return path if QUESTION.fullmatch(path) else "/"
 
 
 async def _is_swap(request: Request) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from vault_memory.addons.page import markdown, shared_answers
+from vault_memory.addons.page.outside_programs import ConnectedPrograms
 from vault_memory.addons.page.page_answers import NotHere
 from vault_memory.addons.page.shared_answers import Counts, SharedAnswers, VaultState
 from vault_memory.addons.page.viewers.decision_viewers import ConflictViewer, ProposalViewer
@@ -166,6 +167,14 @@ class Viewer:
         """Whether this session may set the vault up."""
         may_set = self.sees_all and self.may_write
         return may_set and SetupViewer(self._memory, self.shared.setup).is_offered()
+
+    def connections(self) -> ConnectedPrograms:
+        """The programs outside that have the memory of the people of the session."""
+        return ConnectedPrograms(self._memory.vault.state.path, self.names("user"))
+
+    def has_connections(self) -> bool:
+        """Whether programs outside ask here, or have a memory of the session."""
+        return self.shared.connector is not None or bool(self.connections().rows())
 
     def setup(self) -> SetupViewer:
         """The setup of the vault. Raises NotHere where it is not offered."""

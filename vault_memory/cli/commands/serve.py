@@ -3,7 +3,6 @@
 import os
 import shlex
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,15 +56,15 @@ class LocalCaller:
     groups: tuple[str, ...]
     private: bool
 
-    def is_empty(self) -> bool:
-        """Return whether none of the options was given."""
-        return not (self.user or self.channel or self.groups or self.private)
-
     def caller(self) -> "Caller | None":
         """Return the caller of a request without a token; None without a name."""
         if self.user is None and not self.channel and not self.groups:
             return None
         return scopes.Caller(self.user or "", self.channel, self.groups, self.private)
+
+
+NOBODY = LocalCaller(None, "", (), private=False)
+"""None of the options was given"""
 
 
 @click.command()
@@ -81,6 +80,11 @@ class LocalCaller:
 @new_name
 @private
 @click.option(
+    "--public",
+    metavar="URL",
+    help="The https address at which programs outside connect, and people sign in to the page.",
+)
+@click.option(
     "--new-token",
     "new_token",
     metavar="FILE",
@@ -89,7 +93,13 @@ class LocalCaller:
 @common
 @click.pass_obj
 @grouped(LocalCaller, "local")
-def serve(context: Context, listener: Listener, local: LocalCaller, new_token: str | None) -> None:
+def serve(
+    context: Context,
+    listener: Listener,
+    local: LocalCaller,
+    public: str | None,
+    new_token: str | None,
+) -> None:
     """Serve bots over HTTP until Ctrl-C: calls below /v1, and MCP at /mcp.
 
     /openapi.json describes the calls. Each bot has a token, which opens the notes of one
@@ -111,17 +121,18 @@ def serve(context: Context, listener: Listener, local: LocalCaller, new_token: s
         settings = listener_settings(
             memory.vault.config.serve, listener, hint="run `serve` twice, once for each"
         )
-        if not settings.socket and not local.is_empty():
+        if not settings.socket and local != NOBODY:
             raise UsageError(
                 "--user, --channel, --group and --private need --socket",
                 hint="give `--socket PATH`; over TCP, the token of a request says whom it serves",
             )
-        if listener.web and settings.socket:
+        with_page = listener.web or bool(public)
+        if with_page and settings.socket:
             raise UsageError(
-                "--web needs an address: no browser opens a socket",
+                "--web and --public need an address: no browser opens a socket",
                 hint="leave `--socket` out, or run `vault-memory web`",
             )
-        _serve(context, memory, settings, local.caller(), with_page=listener.web)
+        _serve(context, memory, settings, local.caller(), public, with_page=with_page)
 
 
 def _serve(
@@ -129,6 +140,7 @@ def _serve(
     memory: "VaultMemory",
     settings: "Serve",
     local: "Caller | None",
+    public: str | None,
     *,
     with_page: bool,
 ) -> None:
@@ -140,11 +152,16 @@ def _serve(
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     warn_if_unencrypted(context, settings)
     access, requests = auth.Access(tokens, settings, local), prometheus.Requests()
+    connector = None
+    own = application.vault_routes(memory, access, requests)
+    if public:
+        need("connector")
+        connector = table.part("connector.connector").Connector(memory, public)
+        access = connector.access(access)
+        own += connector.routes()
     service = vault_service.SingleVault(memory)
-    routes = application.ServedRoutes(
-        mounts={"/mcp": streamable_http.application(service)},
-        own=application.vault_routes(memory, access, requests),
-    )
+    mounts = {"/mcp": streamable_http.application(service)}
+    routes = application.ServedRoutes(mounts=mounts, own=own)
     app = application.application(service, access, routes, requests)
     listening = listen.listening_of(settings)
 
@@ -153,7 +170,7 @@ def _serve(
 
     if with_page:
         beside = table.part("page.beside")
-        beside.serve_with_page(context, memory, app, listening.socket, say_where)
+        beside.serve_with_page(context, memory, app, listening.socket, say_where, connector)
     else:
         listen.listen(app, listening.socket, say_where)
     context.say("stopped")
@@ -171,7 +188,7 @@ def _make_token(context: Context, name: str, local: LocalCaller) -> None:
             "a token needs the person whose notes it opens",
             hint="name the person with `--user NAME`",
         )
-    path = Path(os.path.abspath(Path(name).expanduser()))
+    path = Path(name).expanduser().resolve()
     # Sync would upload the token.
     if any((folder / marker.NAME).exists() for folder in path.parents):
         raise UsageError(
@@ -197,29 +214,20 @@ def _make_token(context: Context, name: str, local: LocalCaller) -> None:
 
 def _token_table(path: str, local: LocalCaller) -> str:
     """Return the table of the configuration for a token."""
-    values: Mapping[str, str | None] = {
+    import json
+
+    values = {
         "user": local.user,
         "token_file": path,
         "channel": local.channel,
+        "groups": local.groups,
+        "private": local.private,
     }
-    lines = ["[[serve.tokens]]"]
-    for key, value in values.items():
-        if value:
-            lines.append(f"{key} = {_quoted(value)}")
-    if local.groups:
-        groups = ", ".join(map(_quoted, local.groups))
-        lines.append(f"groups = [{groups}]")
-    if local.private:
-        lines.append("private = true")
-    return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    """Return a text as a string of TOML."""
-    import json
-
-    # JSON allows DEL in a string, TOML does not.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # TOML writes these values as JSON does.
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value
+    ]
+    return "\n".join(["[[serve.tokens]]", *lines])
 
 
 @click.command()

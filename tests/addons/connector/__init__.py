@@ -1,0 +1,1 @@
+"""Programs outside that a person lets in by OAuth."""

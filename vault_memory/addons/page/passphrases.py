@@ -1,0 +1,133 @@
+"""The passphrases with which people sign in where no terminal prints a link, as on a phone.
+
+The file of the state folder has a digest of each by scrypt (RFC 7914), with a salt of its own.
+"""
+
+import hashlib
+import hmac
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict
+
+import msgspec
+
+from vault_memory import places
+from vault_memory.config import state_file
+from vault_memory.errors import UsageError, VaultMemoryError
+
+FILE = "web-passphrases.json"
+SHORTEST = 12
+"""Characters"""
+LONGEST = 256
+COST, BLOCKS, LANES = 1 << 14, 8, 1
+"""The parameters N, r and p of scrypt: 16 MiB, and some 50 ms"""
+MOST_WRONG = 10
+"""Wrong tries in a row for one person; then that person is locked out"""
+LOCKED_SECONDS = 15 * 60
+MOST_NAMES = 1000
+"""Names whose wrong tries are counted; anybody can invent names"""
+
+
+class WrongPassphrase(VaultMemoryError):
+    """The name and the passphrase do not fit."""
+
+    http_status = 403
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this name and this passphrase do not fit",
+            hint="try again, or open a link of `vault-memory web --link`",
+        )
+
+
+class LockedOut(VaultMemoryError):
+    """Too many wrong passphrases were tried for one person."""
+
+    http_status = 429
+
+    def __init__(self, minutes: int) -> None:
+        super().__init__(
+            "too many wrong passphrases were tried for this person",
+            hint=f"wait {minutes} minutes, or open a link of `vault-memory web --link`",
+        )
+
+
+class PassphraseJson(TypedDict):
+    """Whether a person has a passphrase now."""
+
+    user: str
+    is_set: bool
+
+
+class _Passphrase(msgspec.Struct):
+    salt: str
+    digest: str
+
+
+class Passphrases:
+    """The passphrases of the people of one vault."""
+
+    def __init__(self, state: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._file = state / FILE
+        self._clock = clock
+        self._wrong: dict[str, tuple[int, float]] = {}
+        """Person → wrong tries in a row, and when the last one was"""
+
+    def any(self) -> bool:
+        """Returns whether anybody has a passphrase."""
+        return bool(self._read())
+
+    def set(self, user: str, passphrase: str) -> None:
+        """Gives a person a passphrase, in place of an earlier one; an empty one removes it.
+
+        Raises UsageError for one that can be guessed.
+        """
+        if passphrase and not SHORTEST <= len(passphrase) <= LONGEST:
+            raise UsageError(
+                f"a passphrase has {SHORTEST} to {LONGEST} characters",
+                hint="take four words that have nothing to do with each other",
+            )
+        places.make_private(self._file.parent)
+        with state_file.lock(self._file.with_suffix(".lock")):
+            stored = self._read()
+            stored.pop(user, None)
+            if passphrase:
+                salt = os.urandom(16)
+                stored[user] = _Passphrase(salt.hex(), _digest(passphrase, salt))
+            state_file.write(self._file, msgspec.json.encode(stored).decode(), durable=True)
+
+    def check(self, user: str, passphrase: str) -> None:
+        """Raises WrongPassphrase, LockedOut."""
+        count, last = self._wrong.get(user, (0, 0.0))
+        left = last + LOCKED_SECONDS - self._clock()
+        if left <= 0:
+            count = 0
+        # Fault: a program that tries passphrases would find the right one in time.
+        if count >= MOST_WRONG:
+            raise LockedOut(max(1, round(left / 60)))
+        stored = self._read().get(user)
+        # Fault: an answer that comes sooner for a name without a passphrase tells who has one.
+        salt = bytes.fromhex(stored.salt) if stored else bytes(16)
+        digest = _digest(passphrase[:LONGEST], salt)
+        if stored is None or not hmac.compare_digest(stored.digest, digest):
+            self._wrong.pop(user, None)
+            self._wrong[user] = (count + 1, self._clock())
+            while len(self._wrong) > MOST_NAMES:
+                del self._wrong[next(iter(self._wrong))]
+            raise WrongPassphrase
+        self._wrong.pop(user, None)
+
+    def _read(self) -> dict[str, _Passphrase]:
+        value = state_file.read_json(self._file)
+        try:
+            return msgspec.convert(value or {}, dict[str, _Passphrase])
+        except msgspec.ValidationError:
+            # Fault: a person may edit any file of the state folder.
+            return {}
+
+
+def _digest(passphrase: str, salt: bytes) -> str:
+    secret = passphrase.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(secret, salt=salt, n=COST, r=BLOCKS, p=LANES).hex()
