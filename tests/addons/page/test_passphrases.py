@@ -180,7 +180,8 @@ def test_a_passphrase_that_can_be_guessed_is_refused(tmp_path: Path, words: str)
 
 
 def test_a_passphrase_is_set_and_removed_at_the_terminal(outside: Outside) -> None:
-    asked = ("web", "--passphrase", "--user", "mira", "--new")
+    outside.write("Users/mira/USER.md", "- likes lamps\n")
+    asked = ("web", "--passphrase", "--user", "mira")
 
     done = outside.run(*asked, stdin=None, input=WORDS + "\n")
     short = outside.run(*asked, stdin=None, input="short\n")
