@@ -83,6 +83,45 @@ def test_a_note_that_the_person_deleted_is_gone_and_what_the_program_drops_stays
     assert hits(outside, "larch keel")
 
 
+def test_a_daemon_exchanges_them_for_the_hook(
+    outside: Outside, install: Install, memories: Path
+) -> None:
+    install("codex", "--adopt")
+    with outside.daemon():
+        (outside.vault / NOTES / "memory_summary.md").write_text(SUMMARY + "- likes marzipan\n")
+        (memories / "new.md").write_text("- the mast is of spruce\n")
+
+        assert "marzipan" in starts(outside)
+
+        assert (outside.vault / NOTES / "new.md").exists()
+    assert "marzipan" in (memories / "memory_summary.md").read_text()
+
+
+def test_a_small_limit_still_has_the_lines_that_are_new(
+    outside: Outside, install: Install, memories: Path
+) -> None:
+    install("codex", "--adopt")
+    outside.settings["VAULT_MEMORY_MAX_MEMORY_CHARS"] = "100"
+    (outside.vault / NOTES / "memory_summary.md").write_text(SUMMARY + "- likes marzipan\n" * 300)
+
+    assert "marzipan" in starts(outside)
+
+
+def test_a_long_profile_leaves_room_for_the_lines_that_are_new(
+    outside: Outside, install: Install, memories: Path
+) -> None:
+    profile = "# Mira\n\n" + "".join(f"- has seen harbour {number}\n" for number in range(900))
+    outside.write("Users/mira/wren/config/USER.md", profile)
+    install("codex", "--adopt")
+    (outside.vault / NOTES / "memory_summary.md").write_text(SUMMARY + "- likes marzipan\n")
+
+    told = starts(outside)
+
+    assert "marzipan" in told
+    assert "harbour 3" in told
+    assert len(told) < 10_000
+
+
 def test_a_folder_that_is_away_empties_no_other(
     outside: Outside, install: Install, memories: Path
 ) -> None:

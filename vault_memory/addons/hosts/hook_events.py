@@ -56,6 +56,10 @@ class EventContext(NamedTuple):
     def channel(self) -> str | None:
         return self.caller.channel or None
 
+    def with_news(self, text: str) -> str:
+        """Return the block with the lines that the host has not read."""
+        return GAP.join([text or quoting.INTRO, self.news]) if self.news else text
+
     def format(self, text: str, notice: str = "") -> str:
         """Return the text as the host reads it, with a line that the person sees."""
         return self.host.format_answer(self.event.name, text, notice) if text else ""
@@ -148,16 +152,13 @@ def _warning(context: EventContext) -> str:
 def _block_that_fits(context: EventContext) -> str:
     """Return the memory block, as much of it as the host takes."""
     limit = context.memory.vault.config.max_memory_chars
-    budget = min(BLOCK_CHARACTERS, limit or BLOCK_CHARACTERS) - len(context.news)
+    budget = max(1, min(BLOCK_CHARACTERS, limit or BLOCK_CHARACTERS) - len(context.news))
     for _attempt in range(MOST_ATTEMPTS):
         block = _ask_for_block(context, "", budget=budget)
         # Fault: a bot that serves the wrong name has no memory, and looks as if it had.
         if block.get("unknown_scopes") and (warning := _warning(context)):
             return warning
-        text = block["text"]
-        if context.news:
-            text = GAP.join([text or quoting.INTRO, context.news])
-        output = context.format(text)
+        output = context.format(context.with_news(block["text"]))
         excess = length(output) - MOST_CHARACTERS
         if excess <= 0:
             return output
@@ -165,7 +166,7 @@ def _block_that_fits(context: EventContext) -> str:
         if len(block["text"]) > budget:
             break
         budget = max(1, len(block["text"]) - excess)
-    return context.format(_shorten(context, block))
+    return context.format(context.with_news(_shorten(context, block)))
 
 
 def _ask_for_block(
@@ -231,7 +232,7 @@ def _shorten(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the beginning of a block: whole lines, with marks that are closed."""
 
     def length_of(text: str) -> int:
-        return length(context.format(text))
+        return length(context.format(context.with_news(text)))
 
     beginning, sections = _split_block(block)
     for _kind, text in sections:
