@@ -278,7 +278,7 @@ def test_a_configuration_that_cannot_be_split_is_refused(text: str) -> None:
         without_secrets(text.encode())
 
 
-PLANTED = frozenset({"other"})
+PLANTED = frozenset({"other", "index", "vault/MEMORY.md", "vault/.vault-memory"})
 """Files that tests put into state folders, and that the program never writes"""
 
 

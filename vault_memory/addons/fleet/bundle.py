@@ -134,6 +134,10 @@ TABLE = (
     StateFile("web.json", "never", "where the page runs"),
     StateFile("web-open.html", "never", "opens the page that runs"),
     StateFile("web-sessions.json", "never", "secrets of browsers"),
+    StateFile("web-passphrases.json", "never", "secrets of people"),
+    StateFile("connector.json", "never", "secrets of programs elsewhere"),
+    StateFile("answered.json", "never", "which events of programs were answered just now"),
+    StateFile("sessions/.judging", "never", "a lock"),
 )
 
 
