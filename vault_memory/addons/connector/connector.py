@@ -48,7 +48,8 @@ OF_ALL_PER_MINUTE = 600
 LAST_PORT = 65_535
 # Fault: without TLS, tokens would be sent where others on the way can read them.
 _ORIGIN = re.compile(
-    r"(https://[a-z0-9.-]+|http://(127\.0\.0\.1|localhost))(:(?P<port>[1-9][0-9]*))?/?"
+    r"(https://[a-z0-9.-]+|http://(127\.0\.0\.1|([a-z0-9-]+\.)*localhost))"
+    r"(:(?P<port>[1-9][0-9]*))?/?"
 )
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -271,7 +271,8 @@ def redirect_problem(uri: str) -> str:
     if url.fragment or "@" in url.netloc:
         return f"`{uri}` has a fragment or a name before its host"
     # Fault: the code would be sent where others on the way can read it.
-    if url.scheme == "http" and url.hostname not in LOOPBACK:
+    is_here = url.hostname in LOOPBACK or (url.hostname or "").endswith(".localhost")
+    if url.scheme == "http" and not is_here:
         return f"`{uri}` is not encrypted, and not on this computer"
     if not url.scheme or url.scheme in NO_SCHEMES or (url.scheme == "https" and not url.hostname):
         return f"`{uri}` opens no program"
