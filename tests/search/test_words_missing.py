@@ -10,7 +10,7 @@ from tests.addons.page.served_page import serving_page
 from tests.every import every
 from vault_memory import VaultMemory, cli
 from vault_memory.api import json_contract
-from vault_memory.contract import NEAREST_IN_MEANING
+from vault_memory.contract import NEAREST
 from vault_memory.rules.context import quotations
 
 NOW = datetime(2026, 5, 26, 12, tzinfo=UTC)
@@ -55,34 +55,52 @@ def test_nonsense_is_answered_by_the_nearest_and_said_to_be(memory, query, mode)
 
 
 @every(
-    "query", ["hens", "who keeps xqzzt hens", "what was on 4 May 2026", "boats", "tell about Nan"]
+    "query",
+    [
+        *("hens", "who keeps xqzzt hens", "what was on 4 May 2026", "boats", "tell about Nan"),
+        *("4 May 2026", "yesterday", "the", "was the"),
+    ],
 )
 def test_a_query_with_a_word_a_day_or_a_name_of_a_note_is_answered(memory, query):
-    assert "words_missing" not in payload(memory, query)
+    found = payload(memory, query)
+    assert "words_missing" not in found
+    assert "unsure" not in found
+
+
+ELSEWHERE = "who sold the brown piano from Lisbon, and which orchestra bought its broken pedals"
+
+
+@every("mode", ["balanced", "keyword", "rrf", "recent"])
+def test_a_question_that_shares_a_word_alone_is_answered_without_certainty(memory, mode):
+    found = payload(memory, ELSEWHERE, mode=mode)
+    assert found["unsure"] is True
+    assert "words_missing" not in found
 
 
 def test_who_asks_by_meaning_alone_gets_no_remark(memory):
-    assert "words_missing" not in payload(memory, NONSENSE, mode="semantic")
+    for query in (NONSENSE, ELSEWHERE):
+        assert not {"unsure", "words_missing"} & payload(memory, query, mode="semantic").keys()
 
 
 @pytest.mark.sampled
-def test_every_door_says_that_no_note_has_the_words(memory, monkeypatch, capsys):
+@every(("query", "key"), [(NONSENSE, "words_missing"), (ELSEWHERE, "unsure")])
+def test_every_door_says_that_the_hits_may_not_answer(memory, monkeypatch, capsys, query, key):
     state = memory.vault.state.path.parent
     monkeypatch.setenv("VAULT_MEMORY_STATE", str(state))
 
     def run(*arguments: str) -> str:
         vault = str(memory.vault.folder.root)
         with pytest.raises(SystemExit):
-            cli.main(["--vault", vault, "search", NONSENSE, *arguments])
+            cli.main(["--vault", vault, "search", query, *arguments])
         return capsys.readouterr().out
 
-    assert run().startswith(NEAREST_IN_MEANING)
-    assert json.loads(run("--json"))["words_missing"] is True
+    assert run().startswith(NEAREST[key])
+    assert json.loads(run("--json"))[key] is True
 
-    answered = quotations.of_search(payload(memory, NONSENSE))
-    assert answered.text.startswith(NEAREST_IN_MEANING)
-    assert NEAREST_IN_MEANING in answered.answer["message"]
+    answered = quotations.of_search(payload(memory, query))
+    assert answered.text.startswith(NEAREST[key])
+    assert NEAREST[key] in answered.answer["message"]
 
     with serving_page(memory) as page:
-        body = page.browser().get(f"/search?q={NONSENSE}").text
-    assert NEAREST_IN_MEANING in body
+        body = page.browser().get(f"/search?q={query}").text
+    assert NEAREST[key] in body

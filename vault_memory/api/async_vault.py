@@ -40,8 +40,7 @@ class AsyncPart:
 
         async def call(*arguments: Any, **keywords: Any) -> Any:
             def call_in_thread(vault: VaultMemory) -> Any:
-                part = getattr(vault, self._name)
-                return getattr(part, name)(*arguments, **keywords)
+                return getattr(getattr(vault, self._name), name)(*arguments, **keywords)
 
             return await self._memory.run(call_in_thread)
 
@@ -116,8 +115,7 @@ class AsyncVaultMemory:
     async def close(self) -> None:
         """Wait for the calls that have started, and close files and connections."""
         if self._closing is None:
-            loop = asyncio.get_running_loop()
-            self._closing = loop.run_in_executor(None, self._close)
+            self._closing = asyncio.get_running_loop().run_in_executor(None, self._close)
         # Fault: a second cancellation would leave files open.
         await asyncio.shield(self._closing)
 
@@ -179,8 +177,7 @@ class Opening:
 
     async def _open(self) -> AsyncVaultMemory:
         threads = ThreadPoolExecutor(THREADS, thread_name_prefix="vault-memory")
-        loop = asyncio.get_running_loop()
-        opening = loop.run_in_executor(threads, self._open_vault)
+        opening = asyncio.get_running_loop().run_in_executor(threads, self._open_vault)
         try:
             vault = await asyncio.shield(opening)
         except BaseException:

@@ -56,6 +56,8 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
         payload["unknown_filters"] = as_json(answer.unknown_filters)
     if answer.words_missing:
         payload["words_missing"] = True
+    if answer.unsure:
+        payload["unsure"] = True
     if (survey := answer.survey) and survey.unclaimed:
         payload["not_memory"] = {"files": survey.unclaimed, "of": survey.total}
     return payload

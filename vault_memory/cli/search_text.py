@@ -27,13 +27,11 @@ _UNKNOWN = {
 
 def hits_text(answer: "SearchAnswerJson", paint: Paint) -> str:
     """Render the hits, and the number of hits that each filter removed."""
-    blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
-    if not blocks:
-        blocks.append("nothing found")
-    elif answer.get("words_missing"):
-        blocks.insert(0, contract.NEAREST_IN_MEANING)
-    blocks += left_out_texts(answer)
-    return "\n\n".join(blocks)
+    blocks = [_hit_text(hit, paint) for hit in answer["hits"]] or ["nothing found"]
+    # Most answers have no introduction, and need not load what has its words.
+    if "unsure" in answer or "words_missing" in answer:
+        blocks = [*contract.introductions(answer), *blocks]
+    return "\n\n".join([*blocks, *left_out_texts(answer)])
 
 
 def left_out_texts(answer: "SearchAnswerJson") -> Iterator[str]:

@@ -9,24 +9,6 @@ shapes that the others share. It imports nothing that takes time: a hook loads i
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-NoteKind = Literal[
-    "user",
-    "channel",
-    "memory",
-    "note",
-    "dated",
-    "episode",
-    "facts",
-    "rules",
-    "reflection",
-    "canvas",
-    "persona",
-    "inbox",
-    "transcript",
-    "audit",
-    "ledger",
-]
-"""Kinds of notes that a layout knows"""
 SearchedKind = Literal[
     "user",
     "channel",
@@ -41,6 +23,8 @@ SearchedKind = Literal[
     "transcript",
 ]
 """Kinds of notes that search reads"""
+NoteKind = Literal[SearchedKind, "persona", "inbox", "audit", "ledger"]
+"""Kinds of notes that a layout knows"""
 SearchMode = Literal[
     "balanced",
     "keyword",
@@ -53,8 +37,11 @@ SearchMode = Literal[
     "general",
 ]
 """How the hits of a search are ranked"""
-NEAREST_IN_MEANING = "no note has these words; nearest in meaning:"
-"""Introduces hits that have no word of the query"""
+NEAREST = {
+    "words_missing": "no note has these words; nearest in meaning:",
+    "unsure": "nothing surely fits; nearest to it:",
+}
+"""Key of an answer of `search` → what introduces its hits"""
 ItemState = Literal["active", "stale", "archived", "deleted"]
 """How far an item has faded; `deleted` ones are still in their notes"""
 SemanticState = Literal["ready", "warming", "off"]
@@ -112,13 +99,18 @@ class RemainingJson(TypedDict):
     why: str
 
 
+def introductions(answer: Any) -> list[str]:
+    """Return what introduces the hits of a search; empty where they answer it."""
+    return [NEAREST[key] for key in NEAREST if key in answer]
+
+
 def as_json(value: Any) -> Any:
     """Return a value as JSON has it: the fields of a record are the keys, in their order.
 
     A named tuple leaves out the fields that have their default. A data class names in `IF_ANY` those
     that it leaves out unless they say something, and in `HIDDEN` those that JSON never has.
     """
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str | int | float | None):
         return value
     if hasattr(value, "items"):
         return {key: as_json(member) for key, member in value.items()}
@@ -133,11 +125,15 @@ def as_json(value: Any) -> Any:
 def _keys_of(value: Any) -> list[str] | None:
     """Return the fields of a record that its JSON has; None for a list."""
     if hasattr(value, "_fields"):
+        names = value._fields
         defaults = value._field_defaults
         left_out = {name for name in defaults if getattr(value, name) == defaults[name]}
-        return [name for name in value._fields if name not in left_out]
-    if hasattr(value, "__dataclass_fields__"):
-        empty = {name for name in getattr(value, "IF_ANY", ()) if not getattr(value, name)}
-        left_out = empty.union(getattr(value, "HIDDEN", ()))
-        return [name for name in value.__dataclass_fields__ if name not in left_out]
-    return None
+    elif hasattr(value, "__dataclass_fields__"):
+        names = value.__dataclass_fields__
+        left_out = {
+            *getattr(value, "HIDDEN", ()),
+            *(name for name in getattr(value, "IF_ANY", ()) if not getattr(value, name)),
+        }
+    else:
+        return None
+    return [name for name in names if name not in left_out]

@@ -11,7 +11,6 @@ from msgspec import Meta
 from vault_memory.contract import (
     CutJson,
     FreshnessJson,
-    ItemState,
     NightState,
     RemainingJson,
     RememberOutcome,
@@ -19,11 +18,15 @@ from vault_memory.contract import (
 )
 from vault_memory.contract.edit_answers import EditJson
 from vault_memory.contract.fields import (
-    CopyJson,
+    CandidateKind,
+    CopyCount,
     Count,
     Day,
+    FadedState,
     LineRange,
+    Needs,
     NotMemoryJson,
+    OtherLines,
     Revision,
     UnknownFilterJson,
     UnknownScopes,
@@ -82,13 +85,9 @@ class HitJson(TypedDict):
     ended: NotRequired[
         Annotated[bool, Meta(description="No longer holds: struck, past or replaced")]
     ]
-    copies: NotRequired[
-        Annotated[Count, Meta(description="How many lines say this, if several do")]
-    ]
-    also: NotRequired[Annotated[list[CopyJson], Meta(description="The first of the other lines")]]
-    state: NotRequired[
-        Annotated[ItemState, Meta(description="With `archived`: how far the item has faded")]
-    ]
+    copies: NotRequired[CopyCount]
+    also: NotRequired[OtherLines]
+    state: NotRequired[FadedState]
     why: NotRequired[WhyJson]
 
 
@@ -117,6 +116,9 @@ class SearchAnswerJson(TypedDict):
         Annotated[
             bool, Meta(description="No note has these words: the hits are nearest in meaning")
         ]
+    ]
+    unsure: NotRequired[
+        Annotated[bool, Meta(description="Each hit shares only a few words with the query")]
     ]
     not_memory: NotRequired[
         Annotated[
@@ -188,7 +190,7 @@ class CommittedJson(TypedDict):
 
     id: str
     note: str
-    kind: Annotated[str, Meta(description="memory, fact, rule or remember")]
+    kind: CandidateKind
 
 
 class HeldReasonJson(TypedDict):
@@ -196,7 +198,7 @@ class HeldReasonJson(TypedDict):
 
     id: str
     reason: str
-    needs: Annotated[str, Meta(description="What is missing until it is written")]
+    needs: Needs
 
 
 class DroppedJson(TypedDict):
@@ -212,11 +214,11 @@ HeldJson = TypedDict(
         "id": str,
         "scope": str,
         "ts": str,
-        "kind": Annotated[str, Meta(description="memory, fact, rule or remember")],
+        "kind": CandidateKind,
         "text": str,
         "class": str,
         "reason": str,
-        "needs": Annotated[str, Meta(description="What is missing until it is written")],
+        "needs": Needs,
         "turns": Annotated[list[str], Meta(description="Ids of the turns that say it")],
         "expires": Annotated[Day, Meta(description="When it is given up")],
     },

@@ -11,13 +11,12 @@ from msgspec import Meta
 from vault_memory.contract import (
     CutJson,
     FreshnessJson,
-    ItemState,
     RemainingJson,
     RememberOutcome,
     RemovedJson,
 )
 from vault_memory.contract.answers import ProposedRemovalJson
-from vault_memory.contract.fields import CopyJson, Count
+from vault_memory.contract.fields import CopyCount, Count, FadedState, OtherLines
 
 Quoted = Annotated[str, Meta(description="quoted data between marks")]
 LineRange = Annotated[
@@ -36,13 +35,9 @@ class ToolHit(TypedDict):
     scope: str
     kind: str
     text: Quoted
-    copies: NotRequired[
-        Annotated[Count, Meta(description="How many lines say this, if several do")]
-    ]
-    also: NotRequired[Annotated[list[CopyJson], Meta(description="The first of the other lines")]]
-    state: NotRequired[
-        Annotated[ItemState, Meta(description="With `archived`: how far the item has faded")]
-    ]
+    copies: NotRequired[CopyCount]
+    also: NotRequired[OtherLines]
+    state: NotRequired[FadedState]
 
 
 class ToolSearchAnswer(TypedDict):

@@ -238,6 +238,7 @@ class SearchCalls:
                 self.unknown_scopes(index, scopes),
                 answer.unknown_filters,
                 answer.words_missing,
+                answer.unsure,
             )
         if not preview:
             self.note_reads(answer.hits, request.now, request.session)
@@ -372,8 +373,7 @@ class SearchCalls:
 
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
-        content = self.vault.folder.read(inside(note))
-        return note_reports.note_text(content)
+        return note_reports.note_text(self.vault.folder.read(inside(note)))
 
     @rebuild_if_damaged
     def find_note(self, name: str) -> str:
@@ -414,8 +414,7 @@ class SearchCalls:
             return note_reports.stats(index, date.today())
         check_scopes(scopes)
         # Fault: a database takes no name that is not UTF-8, and no note has one.
-        existing = sorted({*scopes} & {*index.scopes()})
-        return note_reports.stats_of(index, existing)
+        return note_reports.stats_of(index, sorted({*scopes} & {*index.scopes()}))
 
     def _count_missing(self, index: "Index", fingerprint: str) -> int:
         """How many chunks have no vector of this model; counted once for each change of the index."""

@@ -45,8 +45,7 @@ def _day(value: Day | None, option: str, now: datetime | None, end: int) -> date
         # Most filters are dates, which need none of the words for days.
         if _is_iso(value):
             return date.fromisoformat(value)
-        moment = now or datetime.now().astimezone()
-        days = relative_days.days_of(value, now=moment)
+        days = relative_days.days_of(value, now=now or datetime.now().astimezone())
         if days is not None:
             return days[end]
     raise UsageError(f"`{option} {value}` is not a date", hint=DAY_HINT)

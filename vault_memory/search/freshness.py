@@ -36,5 +36,7 @@ class SearchAnswer(NamedTuple):
     """filters with a value that nothing in the scopes has"""
     words_missing: bool = False
     """whether no note has a word of the query: the hits are the nearest in meaning"""
+    unsure: bool = False
+    """whether each hit shares only a few words with the query"""
     survey: "Survey | None" = None
     """how many Markdown files the layout leaves out, when nothing is found"""

@@ -58,8 +58,7 @@ def notes_first(
     for negative, place, terms in ordered:
         if ids[place] in turns:
             below = {"turn": WEIGHTS.turn}
-            score = below["turn"] - negative
-            lowered.append((_negative(score), place, terms | below))
+            lowered.append((_negative(WEIGHTS.turn - negative), place, terms | below))
         else:
             lowered.append((negative, place, terms))
     return in_order(request, lowered)
@@ -85,8 +84,7 @@ def _by_ranks(candidates: Candidates) -> list[Ranked]:
             terms.setdefault(place, {})[arm] = 1 / (scoring.RRF + rank)
     fused: list[Ranked] = []
     for place, by_arm in terms.items():
-        score = sum(by_arm.values())
-        fused.append((_negative(score), place, by_arm))
+        fused.append((_negative(sum(by_arm.values())), place, by_arm))
     return fused
 
 
@@ -96,8 +94,7 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
     for negative, place in best[:RESCORED]:
         who, body = candidates.rows[place][3:5]
         cues = query_features.of_text(body, request.features, WEIGHTS, who=who)
-        score = sum(cues.values()) - negative
-        rescored.append((_negative(score), place, cues))
+        rescored.append((_negative(sum(cues.values()) - negative), place, cues))
     # Reading the text of each of thousands of candidates would take longer than the search.
     for negative, place in best[RESCORED:]:
         rescored.append((_negative(-negative), place, {}))

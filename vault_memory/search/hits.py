@@ -65,8 +65,7 @@ def answer(
     groups = [[candidate] for candidate in ranked]
     if not options.copies:
         groups = alike(candidates, ranked, limit + MOST_OTHERS)
-    best = _best(request, groups, limit)
-    hits = _hits(request, candidates, best, options)
+    hits = _hits(request, candidates, _best(request, groups, limit), options)
     if request.waiting:
         hits = _without_written(hits)
     hits.sort(key=_score_and_place)
@@ -215,8 +214,7 @@ def _hit(
 
 
 def _state(request: CandidateRequest, chunk_id: int) -> ItemState:
-    states = request.fading.states if request.fading else {}
-    return states.get(chunk_id, "active")
+    return (request.fading.states if request.fading else {}).get(chunk_id, "active")
 
 
 def _left_out(request: CandidateRequest, *, why: bool) -> dict[str, int]:

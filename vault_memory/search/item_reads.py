@@ -70,8 +70,7 @@ class ItemReads:
         """Removes the reads that a night has folded. Raises OSError."""
         if self._path.exists():
             with self._locked() as fd:
-                kept = [read for read in _reads_in(_raw(fd)) if not is_folded(read)]
-                _rewrite(fd, kept)
+                _rewrite(fd, [read for read in _reads_in(_raw(fd)) if not is_folded(read)])
 
     def _append(self, reads: Iterable[ItemRead]) -> None:
         with self._locked() as fd:

@@ -179,8 +179,7 @@ class OpenVault:
         root = locate(path, environment, start=Path.cwd())
         marker = read_marker(root)
         if marker is None:
-            make = first_marker if marks else future_marker
-            marker = make(root, environment)
+            marker = (first_marker if marks else future_marker)(root, environment)
         state = state_of(root, marker, environment)
         config_file = None
         if not isinstance(config, configuration.Config):

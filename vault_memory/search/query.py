@@ -25,7 +25,7 @@ from vault_memory.search.calls import SearchQuery as SearchQuery
 from vault_memory.search.candidates import CandidateRequest, Candidates, VectorArm
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import PendingHits
-from vault_memory.search.relevance_gate import RelevanceGate
+from vault_memory.search.relevance_gate import SURE_SHARE, RelevanceGate
 from vault_memory.search.results import MODES, Answer
 
 COMPOSITE_MODES = frozenset({"recent", "important", "historical", "comprehensive", "general"})
@@ -67,10 +67,14 @@ def _answer(request: CandidateRequest, query: SearchQuery, vector_arm: VectorArm
     ranked = _ranked(request, query, gathered)
     options = hits.HitOptions(query.limit, query.why, query.copies, query.archived, query.gated)
     answer = hits.answer(request, gathered, ranked, options)
-    # Fault: the nearest of all lines would look like an answer to words that no line has.
-    if request.words and query.mode != "semantic":
-        is_missing = bool(answer.hits) and not gathered.has_words
-        answer = replace(answer, words_missing=is_missing)
+    # Fault: the nearest of all lines would look like an answer to words that no line has, or only
+    # the least of.
+    if answer.hits and request.words and query.mode != "semantic":
+        gate = RelevanceGate(request, gathered, SURE_SHARE)
+        is_missing = not gathered.has_words
+        # A query of days or of frequent words has no word by which to tell.
+        is_known = is_missing or not gate.sentences or gate.related(ranked[: query.limit])
+        answer = replace(answer, words_missing=is_missing, unsure=not is_known)
     # Fault: filters that exclude all text give an empty answer without a reason.
     is_explained = answer.hits or answer.left_out
     if request.filters and not (is_explained or query.gated):

@@ -18,8 +18,8 @@ from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import CandidateRequest, Candidates
 from vault_memory.search.fusion import Ranked
 
-SHARE = 0.4
-"""Of the weight of a sentence's words, a good share"""
+SHARE, SURE_SHARE = 0.4, 0.3
+"""Of the weight of a sentence's words: a good share, and the least of a hit that may answer"""
 ENOUGH = 2.0
 """Of a long sentence, the weight of so many of its rarest words suffices"""
 UNKNOWN_PAIR = 0.25
@@ -33,7 +33,10 @@ MORE_ALIKE = 0.3
 class RelevanceGate:
     """The decision for one search."""
 
-    def __init__(self, request: CandidateRequest, candidates: Candidates) -> None:
+    def __init__(
+        self, request: CandidateRequest, candidates: Candidates, share: float = SHARE
+    ) -> None:
+        self._share = share
         self._request = request
         self._candidates = candidates
         self._scope_terms = fts_search.within_scopes(request.store, request.scope_ids)
@@ -42,7 +45,8 @@ class RelevanceGate:
         self._unknown_weight = chunks / (chunks + YOUNG)
         self._asks_for_day = query_features.asks_for_a_day(request.features)
         weighed = map(self._word_weights, request.sentences)
-        self._sentences = [weights for weights in weighed if weights]
+        # The words of each sentence that asks something, with their weights.
+        self.sentences = [weights for weights in weighed if weights]
         self._similar = _similar(candidates)
 
     def related(self, ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -66,13 +70,13 @@ class RelevanceGate:
         """Whether the chunk itself has a word of the prompt that has weight."""
         return any(
             weight and place in self._candidates.by_word.get(word, ())
-            for weights in self._sentences
+            for weights in self.sentences
             for word, weight in weights.items()
         )
 
     def _has_words(self, place: int) -> bool:
         """Whether the chunk has enough of the words of some sentence."""
-        return any(self._has_enough(place, weights) for weights in self._sentences)
+        return any(self._has_enough(place, weights) for weights in self.sentences)
 
     def _answers(self, place: int) -> bool:
         """Whether the chunk follows a question that has enough of the words.
@@ -106,7 +110,7 @@ class RelevanceGate:
     def _has_enough(self, place: int, weights: Mapping[str, float]) -> bool:
         highest = max(weights.values())
         total = sum(weights.values())
-        enough = min(SHARE * total, ENOUGH * highest)
+        enough = min(self._share * total, ENOUGH * highest)
         weight = 0.0
         for word, word_weight in weights.items():
             if place in self._candidates.by_word.get(word, ()):

@@ -97,5 +97,7 @@ class Answer:
     """the words of the query; `excerpt` finds them in a hit"""
     words_missing: bool = False
     """whether no chunk of the scopes has a word of the query, so that the hits are only alike"""
+    unsure: bool = False
+    """whether each hit shares only a few words with the query"""
     unknown_filters: "tuple[UnknownFilter, ...]" = ()
     """filters with a value that nothing in the scopes has"""

@@ -106,8 +106,7 @@ def make_folders(root: Path, scopes: Iterable[str]) -> None:
     """Make the folder of each scope. Raises BadPath, OSError."""
     for scope in scopes:
         kind, _, name = scope.partition(":")
-        path = inside(f"{FOLDERS[kind]}/{name}")
-        (root / path).mkdir(parents=True, exist_ok=True)
+        (root / inside(f"{FOLDERS[kind]}/{name}")).mkdir(parents=True, exist_ok=True)
 
 
 def _without(known_scopes: Iterable[str], scopes: Sequence[str]) -> list[str]:
@@ -116,8 +115,7 @@ def _without(known_scopes: Iterable[str], scopes: Sequence[str]) -> list[str]:
 
 def _known_scopes(searcher: SearchCalls) -> set[str]:
     """Return the scopes that may be named although they have no folder."""
-    owner = f"user:{searcher.vault.layout.user}"
-    return {READ_BY_ALL, owner, *searcher.scopes()}
+    return {READ_BY_ALL, f"user:{searcher.vault.layout.user}", *searcher.scopes()}
 
 
 def _near_scopes(searcher: SearchCalls, scope: str) -> list[str]:

@@ -181,8 +181,7 @@ class _Order:
     def lower(self, place: int) -> None:
         """Takes from the score of a line that has ended."""
         if self._is_sum:
-            weight = WEIGHTS.ended
-            self._set(place, self._score(place) + weight, "ended")
+            self._set(place, self._score(place) + WEIGHTS.ended, "ended")
 
     def settle(self, lines: Sequence[_FactLine]) -> set[int]:
         """Puts each ended fact below those that hold; returns the places of the ended ones."""

@@ -210,8 +210,7 @@ def _read(values: Mapping[str, Any]) -> _Shared:
     """
     chosen = None
     if "name" in values:
-        fields = {key: values[key] for key in _CHOICE if key in values}
-        chosen = _checked(fields)
+        chosen = _checked({key: values[key] for key in _CHOICE if key in values})
     table = _checked(values["table"]) if "table" in values else None
     folder = values.get("bot_folder")
     if isinstance(folder, str) and folder:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.every import every
-from vault_memory.contract import NEAREST_IN_MEANING
+from vault_memory.contract import NEAREST
 from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quoting import CLOSING, INTRO, opening
 
@@ -50,8 +50,8 @@ def test_a_hit_is_quoted_as_text_and_in_its_field() -> None:
 def test_an_empty_answer_says_so_and_quotes_nothing() -> None:
     found = search(words_missing=["x"])
 
-    assert found.text == f"{NEAREST_IN_MEANING}\n\nNothing was found."
-    assert found.answer["message"] == f"{NEAREST_IN_MEANING} Nothing was found."
+    assert found.text == f"{NEAREST['words_missing']}\n\nNothing was found."
+    assert found.answer["message"] == f"{NEAREST['words_missing']} Nothing was found."
     assert "notice" not in found.answer
 
 

@@ -19,7 +19,7 @@ from vault_memory.cli.search_text import (
     score_text,
 )
 from vault_memory.cli.terminal import escaped, styled
-from vault_memory.contract import MOST_HITS, NEAREST_IN_MEANING
+from vault_memory.contract import MOST_HITS, introductions
 from vault_memory.errors import UsageError
 from vault_memory.rules.search.tokens import folded, is_run, terms
 from vault_memory.search import filter_values
@@ -179,11 +179,7 @@ def hits_view(answer: "SearchAnswerJson", query: str, screen: "Screen") -> str:
     """Return the hits, and the number of hits that each filter removed."""
     mark = marker(query, lambda word: styled(word, bold=True))
     blocks = ["\n".join(_hit_lines(hit, mark, screen)) for hit in answer["hits"]]
-    if not blocks:
-        blocks.append("nothing found")
-    elif answer.get("words_missing"):
-        blocks.insert(0, NEAREST_IN_MEANING)
-    blocks += left_out_texts(answer)
+    blocks = [*introductions(answer), *(blocks or ["nothing found"]), *left_out_texts(answer)]
     # A remark on stderr must not look like a line of the last hit.
     end = "\n" if answer["hits"] else ""
     return "\n\n".join(blocks) + end

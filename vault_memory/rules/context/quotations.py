@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vault_memory.contract import NEAREST_IN_MEANING
+from vault_memory.contract import introductions
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.quoting import CLOSING, INTRO, one_line, opening, plain, quoted
 
@@ -45,7 +45,7 @@ def of_search(answer: Answer, longest: int | None = None) -> Answered:
         remarks.append(f"Changed just now, and not searched yet: {names}")
     if missing := answer["freshness"].get("missing_notes", 0):
         remarks.append(f"{missing:,} notes are not searched: the vault has too many files")
-    introduction = [NEAREST_IN_MEANING] * ("words_missing" in answer)
+    introduction = introductions(answer)
     message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
     message = " ".join([*introduction, message])
     left_out = len(all_hits) - len(hits)

@@ -94,8 +94,7 @@ def _linking_to(index: Index, path: str) -> tuple[str, ...]:
 
 def _target_of(index: Index, target: str) -> str | None:
     """Return the path that a link leads to: of several notes the one with the shortest path."""
-    paths = _leading_to(index, target)
-    return min(paths, key=depth_and_path, default=None)
+    return min(_leading_to(index, target), key=depth_and_path, default=None)
 
 
 def depth_and_path(path: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from vault_memory.addons.page.note_html.hidden_letters import Exact, visible
 from vault_memory.addons.page.page_answers import NotHere, PageView
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.context.calls import PURPOSES, ContextOptions
-from vault_memory.contract import NEAREST_IN_MEANING, Purpose, SearchedKind
+from vault_memory.contract import Purpose, SearchedKind, introductions
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.calls import SearchOptions
@@ -33,14 +33,10 @@ class SearchFields(msgspec.Struct):
 
 
 def show_search(viewer: Viewer, query: SearchFields) -> PageView:
-    data: dict[str, Any] = {
-        "query": query,
-        "kinds": get_args(SearchedKind),
-        "answer": None,
-        "nearest": NEAREST_IN_MEANING,
-    }
+    data: dict[str, Any] = {"query": query, "kinds": get_args(SearchedKind), "answer": None}
     if query.q.strip():
-        data["answer"] = viewer.search(query.q, _search_options(query))
+        answer = viewer.search(query.q, _search_options(query))
+        data |= {"answer": answer, "introductions": introductions(answer)}
     return PageView("search.html", "Search", data)
 
 
