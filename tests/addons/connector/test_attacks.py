@@ -1,16 +1,21 @@
 """What an attacker tries: with codes, tokens, redirects, forms, names and floods."""
 
+import asyncio
 import json
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from mcp.server.auth.provider import AuthorizationParams
 
 from tests.addons.connector.connected import CALLBACK, Connected, query_of
 from vault_memory.addons.connector import grants
 from vault_memory.addons.connector.connector import REQUESTS_PER_MINUTE, Connector
+from vault_memory.addons.connector.provider import KnownClient
 from vault_memory.addons.page.browser_sessions import Rights
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import UsageError
@@ -253,6 +258,34 @@ def test_a_damaged_file_lets_nobody_in_and_stops_nobody(server: Connected, text:
     assert server.tools(server.let_in("mira")[1]["access_token"]).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("connections", "since", 1e300),
+        ("connections", "used", 1e300),
+        ("connections", "refresh", "\u00e9"),
+        ("registrations", "metadata", {"redirect_uris": ["::"]}),
+    ],
+)
+def test_an_edited_file_is_no_failure_of_the_server(
+    server: Connected, part: str, name: str, value: object
+) -> None:
+    program, tokens = server.let_in("mira")
+    file, content = stored(server)
+    entries = content[part]
+    entry = entries[0] if part == "connections" else entries[program["client_id"]]
+    entry[name] = value
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+    answers = [
+        server.person("mira").client.get("/connections"),
+        server.client().get(server.address(program["client_id"])),
+        server.refresh(program, tokens["refresh_token"]),
+    ]
+
+    assert [answer.status_code for answer in answers if answer.status_code >= 500] == []
+
+
 # --- Two people ---
 
 
@@ -386,6 +419,62 @@ def test_registrations_without_end_push_nobody_out(tmp_path: Path) -> None:
     assert kept.registration("used")
 
 
+def test_a_long_registration_is_refused(server: Connected) -> None:
+    asked = {"client_name": "x" * 100_000, "redirect_uris": [CALLBACK]}
+
+    answer = server.client().post("/register", json=asked)
+
+    assert error_of(answer) == "invalid_client_metadata"
+    assert not (server.memory.vault.state.path / grants.FILE).exists()
+
+
+def test_programs_ask_while_people_answer(server: Connected) -> None:
+    provider = server.connector._provider
+    program = KnownClient(client_id="x", redirect_uris=[CALLBACK])  # type: ignore[list-item]
+    params = AuthorizationParams(
+        state="s",
+        scopes=None,
+        code_challenge="c",
+        redirect_uri=CALLBACK,  # type: ignore[arg-type]
+        redirect_uri_provided_explicitly=True,
+    )
+    keys: list[str] = []
+    errors: list[Exception] = []
+    asks = 2000
+
+    def ask() -> None:
+        for _ in range(asks):
+            try:
+                target = asyncio.run(provider.authorize(program, params))
+                keys.append(target.rpartition("/")[2])
+            except RuntimeError as error:
+                errors.append(error)
+
+    def answer() -> None:
+        while asking.is_alive() or keys:
+            try:
+                target = provider.allow(keys.pop(), "mira")
+                assert target is None or query_of(target)["code"] in provider._codes
+            except IndexError:
+                continue
+            except (RuntimeError, AssertionError) as error:
+                errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    threads = [asking, *(threading.Thread(target=answer) for _ in range(4))]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert not errors
+
+
 # --- The address ---
 
 
@@ -403,6 +492,9 @@ def test_registrations_without_end_push_nobody_out(tmp_path: Path) -> None:
         "https://memory.example.org:99999",
         "https://[::1",
         "ftp://memory.example.org",
+        "https://memory.example.org.",
+        "https://memory..org",
+        "https://memory.example.org:" + "9" * 5000,
         "",
     ],
 )
@@ -421,6 +513,9 @@ def test_an_address_that_others_cannot_reach_safely_is_refused(
         ("https://memory.example.org", "https://memory.example.org"),
         ("https://Memory.Example.org/", "https://memory.example.org"),
         ("https://memory.example.org:8443", "https://memory.example.org:8443"),
+        ("https://memory.example.org:443", "https://memory.example.org"),
+        ("https://memory.example.org:80/", "https://memory.example.org:80"),
+        ("http://localhost:80", "http://localhost"),
         ("http://127.0.0.1:8377", "http://127.0.0.1:8377"),
     ],
 )

@@ -187,6 +187,7 @@ def test_the_link_of_the_terminal_has_the_public_address(outside: Outside) -> No
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
+        (("--public", ""), "--public https://memory.example.org"),
         (("--public", "memory.example.org"), "--public https://memory.example.org"),
         (("--public", "https://memory.example.org", "--socket", "x.sock"), "leave `--socket` out"),
     ],

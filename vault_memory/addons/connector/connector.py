@@ -48,8 +48,8 @@ OF_ALL_PER_MINUTE = 600
 LAST_PORT = 65_535
 # Fault: without TLS, tokens would be sent where others on the way can read them.
 _ORIGIN = re.compile(
-    r"(https://[a-z0-9.-]+|http://(127\.0\.0\.1|([a-z0-9-]+\.)*localhost))"
-    r"(:(?P<port>[1-9][0-9]*))?/?"
+    r"(?P<origin>https://[a-z0-9-]+(\.[a-z0-9-]+)*"
+    r"|http://(127\.0\.0\.1|([a-z0-9-]+\.)*localhost))(:(?P<port>[1-9][0-9]{0,4}))?/?"
 )
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -223,7 +223,10 @@ def _origin(public: str) -> str:
             hint="write `https://` and the name at which your server with TLS answers, such as "
             "`--public https://memory.example.org`",
         )
-    return address[0].rstrip("/")
+    # Fault: programs leave the usual port out, and would be told that another server is here.
+    usual = "443" if address["origin"].startswith("https:") else "80"
+    port = address["port"] or usual
+    return address["origin"] + ("" if port == usual else f":{port}")
 
 
 def _address(request: Request) -> str:

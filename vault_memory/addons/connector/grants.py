@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,9 @@ MOST_UNUSED = 200
 MOST_ACCESS = 8
 """Access tokens of one connection at once; a program may ask for several at a time"""
 MOST_CONNECTIONS = 200
+# Fault: a person may edit any file of the state folder, and no calendar has each number.
+_Moment = Annotated[float, msgspec.Meta(ge=0, le=9e10)]
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
 
 
 class ConnectedProgram(NamedTuple):
@@ -60,7 +63,7 @@ class TokenPair(NamedTuple):
 
 
 class _AccessToken(msgspec.Struct):
-    digest: str
+    digest: _Digest
     ends: float
 
 
@@ -70,15 +73,15 @@ class Grant(msgspec.Struct):
     id: str
     program: ConnectedProgram
     address: MemoryAddress
-    since: float
-    used: float
-    refresh: str
+    since: _Moment
+    used: _Moment
+    refresh: _Digest
     """digest of the only refresh token that is valid"""
     access: list[_AccessToken] = []
 
 
 class _Registration(msgspec.Struct):
-    since: float
+    since: _Moment
     metadata: dict[str, Any]
 
 

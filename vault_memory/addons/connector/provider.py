@@ -4,7 +4,9 @@ The flow is OAuth 2.1 with PKCE, as revision 2026-07-28 of MCP asks for it. The 
 here is what was asked, who allowed it, and what came of it.
 """
 
+import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,6 +43,8 @@ NO_SCHEMES = ("about", "blob", "data", "file", "ftp", "javascript", "vbscript", 
 """Schemes that open no program that waits for an answer"""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LONGEST_NAME = 80
+LONGEST_REGISTRATION = 4 << 10
+"""Letters; one with several addresses has some 600"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ class MemoryProvider(Provider):
         self._clock = clock
         self._requests: dict[str, ConnectionRequest] = {}
         self._codes: dict[str, _Code] = {}
+        # Fault: programs ask in one thread while people answer in others.
+        self._lock = threading.Lock()
 
     # ---- programs ----------------------------------------------------------------------
 
@@ -128,8 +134,13 @@ class MemoryProvider(Provider):
         metadata = self._documents.latest(client_id) or self._grants.registration(client_id)
         if metadata is None:
             return None
-        is_document = client_documents.is_address(client_id)
-        return _described(metadata) if is_document else KnownClient.model_validate(metadata)
+        if client_documents.is_address(client_id):
+            return _described(metadata)
+        try:
+            return KnownClient.model_validate(metadata)
+        except ValidationError:
+            # Fault: a person may edit any file of the state folder. Then it registers again.
+            return None
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
         """Keeps a client that registered itself. Raises RegistrationError."""
@@ -137,6 +148,10 @@ class MemoryProvider(Provider):
             if problem := redirect_problem(str(uri)):
                 raise RegistrationError("invalid_redirect_uri", problem)
         metadata = client_info.model_dump(mode="json", exclude_none=True)
+        # Fault: each request reads the registrations, and anybody may make long ones.
+        if len(json.dumps(metadata)) > LONGEST_REGISTRATION:
+            reason = f"a program says at most {LONGEST_REGISTRATION} letters about itself"
+            raise RegistrationError("invalid_client_metadata", reason)
         self._grants.register(client_info.client_id, metadata)
 
     # ---- the question, and the answer of the person --------------------------------------
@@ -149,13 +164,15 @@ class MemoryProvider(Provider):
         if params.resource is not None and not self._is_ours(params.resource):
             raise AuthorizeError("invalid_target", f"this server is `{self.resource}`")
         now = self._clock()
-        self._requests = {
-            key: request for key, request in self._requests.items() if request.until > now
-        }
-        while len(self._requests) >= MOST_REQUESTS:
-            del self._requests[next(iter(self._requests))]
         key = secrets.token_urlsafe(24)
-        self._requests[key] = ConnectionRequest(_program(client, params), params, now + ASK_SECONDS)
+        with self._lock:
+            self._requests = {
+                key: request for key, request in self._requests.items() if request.until > now
+            }
+            while len(self._requests) >= MOST_REQUESTS:
+                del self._requests[next(iter(self._requests))]
+            program = _program(client, params)
+            self._requests[key] = ConnectionRequest(program, params, now + ASK_SECONDS)
         return f"{self.issuer}/connect/{key}"
 
     def program_of(self, key: str) -> ConnectedProgram | None:
@@ -165,14 +182,13 @@ class MemoryProvider(Provider):
 
     def allow(self, key: str, user: str) -> str | None:
         """Lets a program in to the memory of a person. Returns where the browser goes."""
-        request = self._requests.pop(key, None)
+        request = self._taken(key)
         now = self._clock()
         if request is None or request.until <= now:
             return None
         program, params = request.program, request.params
-        self._codes = {name: code for name, code in self._codes.items() if code.expires_at > now}
         secret = secrets.token_urlsafe(32)
-        self._codes[secret] = _Code(
+        new = _Code(
             code=secret,
             scopes=[SCOPE],
             expires_at=now + CODE_SECONDS,
@@ -184,12 +200,21 @@ class MemoryProvider(Provider):
             subject=user,
             program=program,
         )
+        with self._lock:
+            codes = self._codes.items()
+            self._codes = {name: code for name, code in codes if code.expires_at > now}
+            self._codes[secret] = new
         return self._answer(params, code=secret)
 
     def refuse(self, key: str) -> str | None:
         """Does not let a program in. Returns where the browser goes."""
-        request = self._requests.pop(key, None)
+        request = self._taken(key)
         return None if request is None else self._answer(request.params, error="access_denied")
+
+    def _taken(self, key: str) -> ConnectionRequest | None:
+        """Returns a question that nobody answers any more."""
+        with self._lock:
+            return self._requests.pop(key, None)
 
     def _answer(self, params: AuthorizationParams, **fields: str) -> str:
         uri = str(params.redirect_uri)

@@ -126,7 +126,7 @@ def serve(
                 "--user, --channel, --group and --private need --socket",
                 hint="give `--socket PATH`; over TCP, the token of a request says whom it serves",
             )
-        with_page = listener.web or bool(public)
+        with_page = listener.web or public is not None
         if with_page and settings.socket:
             raise UsageError(
                 "--web and --public need an address: no browser opens a socket",
@@ -146,15 +146,20 @@ def _serve(
 ) -> None:
     callers = http_tokens.load_tokens(settings.tokens, root=memory.root, layout=memory.layout)
     tokens = http_tokens.Tokens({"": callers})
-    has_other_access = settings.metrics_token_file or memory.vault.config.talk.secret_file
     # Fault: a server that refuses each request looks as if it worked.
-    if not (tokens or local or has_other_access or with_page):
+    if not (
+        tokens
+        or local
+        or settings.metrics_token_file
+        or memory.vault.config.talk.secret_file
+        or with_page
+    ):
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     warn_if_unencrypted(context, settings)
     access, requests = auth.Access(tokens, settings, local), prometheus.Requests()
     connector = None
     own = application.vault_routes(memory, access, requests)
-    if public:
+    if public is not None:
         need("connector")
         connector = table.part("connector.connector").Connector(memory, public)
         access = connector.access(access)
