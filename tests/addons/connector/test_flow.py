@@ -62,11 +62,21 @@ def test_the_question_names_the_program_and_the_person(server: Connected) -> Non
     assert "the memory of <strong>mira</strong>" in text
 
 
+def test_the_question_shows_hidden_letters_of_a_name(server: Connected) -> None:
+    # The rest of the line would be read from right to left.
+    program = server.registered(client_name="Pocket \u202ehelper")
+
+    text = server.person("mira").asks(server.address(program["client_id"])).text
+
+    assert "\u202e" not in text
+    assert "U+202E" in text
+
+
 def test_the_owner_chooses_whose_memory(server: Connected) -> None:
     program, owner = server.registered(), server.person()
     question = owner.asks(server.address(program["client_id"]))
 
-    assert "<option>mira</option>" in question.text
+    assert '<option value="mira">mira</option>' in question.text
     assert owner.post(question, "allow").status_code == 404
     code = query_of(owner.answers(question, user="tomas"))["code"]
     assert server.exchange(program, code).status_code == 200
