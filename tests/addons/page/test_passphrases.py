@@ -52,7 +52,6 @@ def test_nobody_is_asked_for_a_passphrase_that_nobody_has(page: ServedPage) -> N
         {"passphrase": ""},
         {"passphrase": WORDS * 100},
         {"user": "tomas"},
-        {"user": "Mira"},
         {"user": ""},
         {"user": "mira\n"},
     ],
@@ -86,6 +85,76 @@ def test_a_sign_in_leads_to_a_view_of_the_page(own_page: ServedPage, to: str, le
     Passphrases(own_page.memory.vault.state.path).set("mira", WORDS)
 
     assert posted(own_page, to=to).headers["location"] == leads
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("mira", "Mira"),
+        ("mira", " MIRA "),
+        ("ren\u00e9e", "Rene\u0301e"),
+        ("Rene\u0301e", "ren\u00e9e"),
+    ],
+)
+def test_a_name_counts_in_each_form_that_a_phone_writes(
+    tmp_path: Path, name: str, written: str
+) -> None:
+    kept = Passphrases(tmp_path)
+    kept.set(name, WORDS)
+
+    assert kept.check(written, WORDS) == name
+    for guess in (written, name) * passphrases.MOST_WRONG:
+        with pytest.raises((WrongPassphrase, LockedOut)):
+            kept.check(guess, "a wrong passphrase")
+    with pytest.raises(LockedOut):
+        kept.check(name, WORDS)
+
+
+def test_a_session_has_the_name_as_the_vault_writes_it(own_page: ServedPage) -> None:
+    Passphrases(own_page.memory.vault.state.path).set("mira", WORDS)
+
+    answer = posted(own_page, user="Mira")
+
+    assert answer.status_code == 303
+    assert "mira" in signed_in(own_page, answer).get("/notes").text
+
+
+@pytest.mark.parametrize(
+    ("passphrase", "written"),
+    [
+        ("\u0438" * passphrases.LONGEST, "\u0438" * passphrases.LONGEST),
+        ("\U0001f98a" * passphrases.LONGEST, "\U0001f98a" * passphrases.LONGEST),
+        ("caf\u00e9 harbour geese", "cafe\u0301 harbour geese"),
+        ("cafe\u0301 harbour geese", "caf\u00e9 harbour geese"),
+        ("\u00e9" * passphrases.LONGEST, "e\u0301" * passphrases.LONGEST),
+    ],
+)
+def test_each_letter_of_a_passphrase_counts(
+    own_page: ServedPage, passphrase: str, written: str
+) -> None:
+    Passphrases(own_page.memory.vault.state.path).set("mira", passphrase)
+
+    assert posted(own_page, passphrase=written).status_code == 303
+    assert posted(own_page, passphrase=written[1:] + "x").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mira": {"salt": "zz", "digest": "00"}}',
+        '{"mira": {"salt": "0", "digest": "00"}}',
+        '{"mira": {"salt": "00", "digest": "\u00e9"}}',
+        '{"mira": 1}',
+        "[]",
+    ],
+)
+def test_a_damaged_file_opens_nothing(own_page: ServedPage, text: str) -> None:
+    state = own_page.memory.vault.state.path
+    (state / passphrases.FILE).write_text(text, encoding="utf-8")
+
+    assert posted(own_page).status_code == 403
+    Passphrases(state).set("mira", WORDS)
+    assert posted(own_page).status_code == 303
 
 
 def test_another_page_signs_nobody_in(own_page: ServedPage) -> None:

@@ -7,15 +7,17 @@ import hashlib
 import hmac
 import os
 import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 import msgspec
 
 from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.rules.paths.filenames import person_key
 
 FILE = "web-passphrases.json"
 SHORTEST = 12
@@ -61,9 +63,12 @@ class PassphraseJson(TypedDict):
     is_set: bool
 
 
+_Hex = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
+
+
 class _Passphrase(msgspec.Struct):
-    salt: str
-    digest: str
+    salt: _Hex
+    digest: _Hex
 
 
 class Passphrases:
@@ -98,8 +103,14 @@ class Passphrases:
                 stored[user] = _Passphrase(salt.hex(), _digest(passphrase, salt))
             state_file.write(self._file, msgspec.json.encode(stored).decode(), durable=True)
 
-    def check(self, user: str, passphrase: str) -> None:
-        """Raises WrongPassphrase, LockedOut."""
+    def check(self, user: str, passphrase: str) -> str:
+        """Returns the name of the person as the vault writes it. Raises WrongPassphrase, LockedOut."""
+        passphrases = self._read()
+        # Fault: a phone writes a name with a capital, or an accent in another form. No two people
+        # of a vault have names that differ only so.
+        if user not in passphrases:
+            key = person_key(user)
+            user = next((name for name in passphrases if person_key(name) == key), user)
         count, last = self._wrong.get(user, (0, 0.0))
         left = last + LOCKED_SECONDS - self._clock()
         if left <= 0:
@@ -107,10 +118,10 @@ class Passphrases:
         # Fault: a program that tries passphrases would find the right one in time.
         if count >= MOST_WRONG:
             raise LockedOut(max(1, round(left / 60)))
-        stored = self._read().get(user)
+        stored = passphrases.get(user)
         # Fault: an answer that comes sooner for a name without a passphrase tells who has one.
         salt = bytes.fromhex(stored.salt) if stored else bytes(16)
-        digest = _digest(passphrase[:LONGEST], salt)
+        digest = _digest(passphrase, salt)
         if stored is None or not hmac.compare_digest(stored.digest, digest):
             self._wrong.pop(user, None)
             self._wrong[user] = (count + 1, self._clock())
@@ -118,6 +129,7 @@ class Passphrases:
                 del self._wrong[next(iter(self._wrong))]
             raise WrongPassphrase
         self._wrong.pop(user, None)
+        return user
 
     def _read(self) -> dict[str, _Passphrase]:
         value = state_file.read_json(self._file)
@@ -129,5 +141,7 @@ class Passphrases:
 
 
 def _digest(passphrase: str, salt: bytes) -> str:
-    secret = passphrase.encode("utf-8", "surrogatepass")
+    # Fault: one device writes an accent as a letter of its own, and another within its letter.
+    composed = unicodedata.normalize("NFC", passphrase)[:LONGEST]
+    secret = composed.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(secret, salt=salt, n=COST, r=BLOCKS, p=LANES).hex()

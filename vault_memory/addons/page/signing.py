@@ -22,7 +22,8 @@ COOKIE_SECONDS = 400 * 24 * 3600
 """The longest that browsers keep a cookie. The server ends a session that was idle for a month"""
 SWAP = "swap"
 """The field of the button that replaces a session of another vault or person"""
-LONGEST_FORM = 1024
+LONGEST_FORM = 8 << 10
+"""Bytes; a letter of a passphrase has up to twelve"""
 WRONG_LINKS = 10
 """Wrong links a minute; more are refused"""
 PASSPHRASES = 30
@@ -140,7 +141,7 @@ class Signing:
             if wait := self._limiter.take("all"):
                 raise TooManyLinks(wait)
             user, passphrase = form.take("user").strip(), form.take("passphrase")
-            await anyio.to_thread.run_sync(self._passphrases.check, user, passphrase)
+            user = await anyio.to_thread.run_sync(self._passphrases.check, user, passphrase)
         except VaultMemoryError as error:
             return self._failure(error, request)
         open_session = self._guard.sessions.open
