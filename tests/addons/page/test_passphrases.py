@@ -148,7 +148,7 @@ def test_each_letter_of_a_passphrase_counts(
         "[]",
     ],
 )
-def test_a_damaged_file_opens_nothing(own_page: ServedPage, text: str) -> None:
+def test_an_edited_file_is_no_failure(own_page: ServedPage, text: str) -> None:
     state = own_page.memory.vault.state.path
     (state / passphrases.FILE).write_text(text, encoding="utf-8")
 
