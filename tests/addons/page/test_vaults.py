@@ -17,7 +17,7 @@ def test_the_lively_vault_has_what_waits_and_what_is_new(tmp_path: Path) -> None
     assert len(inbox) == 3
     assert sum("instruction" in proposal["why"] for proposal in inbox) == 1
     assert len(conflicts) == 2
-    assert len(house.ok("held", "--user", "mira")["items"]) == 1
+    assert len(house.ok("held", "--user", "mira")["held"]) == 1
     assert len({record["ts"][:10] for record in learned}) == 3
     assert len(edits) >= 12
     assert {"owns", "born_on"} <= {fact["predicate"] for fact in facts}
