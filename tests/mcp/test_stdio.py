@@ -21,6 +21,15 @@ from vault_memory.mcp.protocol import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VE
 STATS = {"name": "memory_stats", "arguments": {}}
 SEARCH = request("tools/call", 2, name="memory_search", arguments={"query": "ferry"})
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+TTL_HOURS = {
+    "server/discover": 1,
+    "tools/list": 1,
+    "prompts/list": 1,
+    "resources/templates/list": 1,
+    "resources/list": 0,
+    "resources/read": 0,
+}
+"""Method → how long its result may be used again: not at all where a save may change it"""
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +75,10 @@ def test_a_client_without_a_handshake_names_the_version_in_each_request(place: O
         assert pipe.ask("server/discover")["error"]["code"] == -32602
         for method in ("ping", "initialize"):
             assert pipe.ask(method, _meta=meta)["error"]["code"] == -32601
+        for method, hours in TTL_HOURS.items():
+            params = {"uri": f"vault:///{PLAN}"} if method == "resources/read" else {}
+            result = pipe.ask(method, _meta=meta, **params)["result"]
+            assert (result["ttlMs"], result["cacheScope"]) == (hours * 3_600_000, "private")
         nowhere = "vault:///nowhere.md"
         refused = pipe.ask("resources/read", _meta=meta, uri=nowhere)["error"]
         assert (refused["code"], refused["data"]) == (-32602, {"uri": nowhere})

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.every import every
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, connected, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
-from vault_memory.api.vault_service import SingleVault
+from vault_memory.api.vault_service import CALLER, SingleVault
 from vault_memory.mcp.protocol import CAPABILITIES_KEY, STATELESS_VERSIONS, VERSION_KEY
 from vault_memory.mcp.streamable_http import application
 from vault_memory.rules.paths.scopes import Caller
@@ -194,6 +194,32 @@ def test_two_concurrent_people_never_see_each_others_notes(connect: Connect):
         assert {word for word in WORDS.values() if word in seen[user]} == own
         other = "bob" if user == "alice" else "alice"
         assert other not in seen[user]
+
+
+def test_a_client_asks_once_for_the_tools_and_again_for_the_notes(place: Outside):
+    asked: list[str] = []
+
+    async def chat() -> None:
+        with opened(place) as memory:
+            app = application(SingleVault(memory))
+
+            async def counted(scope, receive, send) -> None:
+                headers = dict(scope["headers"])
+                asked.append(headers.get(b"mcp-method", b"").decode())
+                await app({**scope, "state": {CALLER: ALICE}}, receive, send)
+
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(counted)) as carrier:
+                transport = streamable_http_client("http://localhost/mcp", http_client=carrier)
+                async with Client(transport) as client:
+                    for _ in range(2):
+                        await client.list_tools()
+                        await client.list_prompts()
+                        await client.list_resources()
+
+    anyio.run(chat)
+
+    counts = {method: asked.count(method) for method in asked if method.endswith("/list")}
+    assert counts == {"tools/list": 1, "prompts/list": 1, "resources/list": 2}
 
 
 HELLO = {

@@ -34,15 +34,17 @@ SESSION_KEY = "vault-memory/session"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
-_CACHED = (
-    "server/discover",
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-)
-"""Methods whose results say, since 2026-07-28, that clients must not cache them"""
+_HOUR = 3_600_000
+_TTL_MS = {
+    "server/discover": _HOUR,
+    "tools/list": _HOUR,
+    "prompts/list": _HOUR,
+    "resources/list": 0,
+    "resources/templates/list": _HOUR,
+    "resources/read": 0,
+}
+"""How long clients may use a result again, since 2026-07-28. A save may change a note at any moment;
+the rest changes with this program"""
 
 
 class ProtocolError(Exception):
@@ -202,8 +204,7 @@ def read_message(raw: bytes) -> tuple[Json | None, Json | None]:
         return None, error_message(None, PARSE_ERROR, "the message is not JSON")
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         id_ = id_of(message) if isinstance(message, dict) else None
-        problem = "this is not one JSON-RPC 2.0 message"
-        return None, error_message(id_, INVALID_REQUEST, problem)
+        return None, error_message(id_, INVALID_REQUEST, "this is not one JSON-RPC 2.0 message")
     if message.get("method") is None and not message.keys().isdisjoint(("result", "error")):
         return None, None
     refusal = _problem_of(message)
@@ -293,5 +294,5 @@ def _named_session(params: Mapping[str, Any]) -> str:
 
 def _stateless(method: str, result: Json) -> Json:
     """Returns a result with the fields that every result has since 2026-07-28."""
-    cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
+    cache = {"ttlMs": _TTL_MS[method], "cacheScope": "private"} if method in _TTL_MS else {}
     return {"resultType": "complete", **result, **cache, "_meta": {SERVER_KEY: tools.SERVER}}

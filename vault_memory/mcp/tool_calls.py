@@ -72,17 +72,19 @@ def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
     """Follow a line, a fact or an id back to the turns behind it."""
     note, colon, line = arguments.ref.rpartition(":")
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
-    request = requests.SourceArguments(ref, arguments.around)
-    return quotations.of_source(serving.view.source(request))
+    return quotations.of_source(
+        serving.view.source(requests.SourceArguments(ref, arguments.around))
+    )
 
 
 def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
     """Count the notes by kind."""
     answer = serving.view.stats(arguments)
-    count = answer["sources"]["notes"]["notes"]
-    kinds = [f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()]
-    by_kind = ", ".join(kinds) or "none"
-    message = f"{count} notes ({by_kind}) in {', '.join(serving.view.reads)}"
+    kinds = [f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()] or ["none"]
+    message = (
+        f"{answer['sources']['notes']['notes']} notes ({', '.join(kinds)})"
+        f" in {', '.join(serving.view.reads)}"
+    )
     return quotations.answered(message, {"message": message, **answer})
 
 
