@@ -61,7 +61,7 @@ async def test_a_change_that_the_person_accepts_is_done_at_once(
         done = await client.call_tool("memory_forget", FORGET)
 
     [question] = person.asked
-    assert f'remove from {PLAN} › Plan: "Buy rope"' in question
+    assert f'{PLAN}: remove from plan.md › Plan: "Buy rope"' in question
     assert not done.is_error
     assert done.structured_content["removed"] == [{"place": PLAN, "count": 1}]
     assert done.structured_content["proposed"] == done.structured_content["remaining"] == []
@@ -246,3 +246,18 @@ def test_an_open_question_is_given_up_for_the_thousandth_newer_one(
         with pytest.raises(ProtocolError):
             answer(serving, first)
         assert not answer(serving, second)["isError"]
+
+
+def test_hidden_letters_of_a_change_are_seen(place: Outside) -> None:
+    note = "Users/alice/memories/plan\u202eb.md"
+    (place.vault / note).write_text(
+        "# Plan\n\n- Buy rope \u202etsal\u202c \x1b[2K for ever\n", "utf-8"
+    )
+    with opened(place) as memory:
+        serving = Serving(memory, ALICE)
+        text = {"text": "for ever"}
+        result = confirmation.of_call(serving, "memory_forget", text, {"_meta": META})
+
+    question = result["inputRequests"]["confirm"]["params"]["message"]
+    assert "plan\ufffdb.md" in question
+    assert all(letter.isprintable() or letter == "\n" for letter in question)

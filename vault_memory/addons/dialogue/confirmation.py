@@ -23,9 +23,8 @@ from vault_memory.mcp.protocol import (
     meta_of,
 )
 from vault_memory.rules.context.quotations import safe
-from vault_memory.rules.context.quoting import one_line
-from vault_memory.rules.edits import op_words
 from vault_memory.rules.edits.audit_record import Proposal
+from vault_memory.rules.edits.inbox_page import describe
 from vault_memory.rules.paths.scopes import Caller
 
 Json = dict[str, Any]
@@ -161,9 +160,7 @@ def _own_scopes(serving: Serving) -> Sequence[str]:
 
 
 def _message(proposals: Sequence[Proposal]) -> str:
-    lines = [
-        f"- {one_line(op_words.as_question(proposal.op, proposal.note))}" for proposal in proposals
-    ]
+    lines = [f"- {_shown(proposal.note)}: {describe(proposal)}" for proposal in proposals]
     return "\n".join(
         [
             "The bot asks to change your notes:",
@@ -171,6 +168,12 @@ def _message(proposals: Sequence[Proposal]) -> str:
             "If you accept, it is done now, and can be undone. Else it waits in INBOX.",
         ]
     )
+
+
+def _shown(note: str) -> str:
+    """Return the path of a note, with a sign for each letter that is not seen."""
+    # Fault (H123): hidden letters would let a person approve another change than they read.
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in note)
 
 
 def _answered(serving: Serving, question: OpenQuestion, responses: object) -> Json:
