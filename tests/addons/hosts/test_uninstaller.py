@@ -412,8 +412,12 @@ def test_a_vault_and_files_of_others_in_our_folders_stay(used: Outside) -> None:
     vault.mkdir()
     (vault / ".vault-memory").write_text("{}")
     (vault / NOTE).write_text("words")
+    host = used.state.parent / "hosts" / ("4" * 32)
+    shutil.copytree(vault, host / "vault")
+    (host / "host.lock").write_text("")
     others = used.state.parent / "others.txt"
     others.write_text("")
+    (used.state.parent / "hook.logbook").write_text("")
     shutil.rmtree(used.state.parent / "places")
     alike = [
         used.state.parent / ("2" * 32) / "index",
@@ -430,8 +434,9 @@ def test_a_vault_and_files_of_others_in_our_folders_stay(used: Outside) -> None:
     done = uninstall(used, "--yes", "--purge")
 
     assert done.code == 0, done
-    assert {"vault", "fleet", "state"} <= names(done, "stays")
-    assert f"these are not ours: {'2' * 32}, hosts, others.txt" in done.out
+    assert {"vault", "4" * 32, "fleet", "state"} <= names(done, "stays")
+    assert f"these are not ours: {'2' * 32}, hook.logbook, hosts, others.txt" in done.out
+    assert (host / "vault" / NOTE).read_text() == "words"
     assert all(file.exists() for file in alike)
     assert (vault / NOTE).read_text() == "words"
     assert others.exists()

@@ -55,6 +55,8 @@ _ONLY_COPIES = {
 }
 """Beginning of a name in a state folder → words that are nowhere else"""
 PURGE = "`--purge` removes it, too"
+HAS_VAULT = "it has a vault"
+"""In our folder, with which it would go"""
 _UNIT_MARK = re.compile(r"written by vault-memory for the (?:vault|host) ([0-9a-f]{32})")
 
 
@@ -130,17 +132,10 @@ class VaultTraces:
         keeps_words = any(words.values()) and not purge
         for name in names:
             stays = PURGE if keeps_words and (words[name] or name in IDENTITY) else ""
-            if self._has_vault(name):
-                stays = "it has a vault"
+            # An index of a past day is made from a copy of the vault.
+            if not name.startswith("as-of-") and _has_vault(self.folder / name):
+                stays = HAS_VAULT
             yield Trace("state", self.folder / name, words[name] or _TITLES.get(name, ""), stays)
-
-    def _has_vault(self, name: str) -> bool:
-        """Whether a vault is in our folder, which would go with it."""
-        path = self.folder / name
-        # An index of a past day is made from a copy of the vault.
-        if not _is_folder(path) or name.startswith("as-of-"):
-            return False
-        return any(places.MARKER in files for _, _, files in os.walk(path))
 
     def _words(self, name: str) -> str:
         """Return which words of an entry may be nowhere else; "" for those of no other entry."""
@@ -177,8 +172,10 @@ def host_folders(root: Path) -> list[Path]:
 def shared_traces(root: Path, *, keeps_states: bool) -> Iterator[Trace]:
     """Yield the other entries of the folder of all states."""
     for folder in host_folders(root):
-        yield Trace("state", folder, "the state of a host of many vaults")
-    logs = (file for pattern in ("hook.log*", "vault-memory*.log") for file in root.glob(pattern))
+        reason = HAS_VAULT if _has_vault(folder) else ""
+        yield Trace("state", folder, "the state of a host of many vaults", reason)
+    patterns = ("hook.log", "hook.log.1", "vault-memory*.log")
+    logs = (file for pattern in patterns for file in root.glob(pattern))
     yield from (Trace("state", file, "a log") for file in sorted(logs))
     register, fleet = root / state_dir.PLACES, root / FLEET
     # Fault: a folder that the user named may have another folder of this name.
@@ -207,6 +204,10 @@ def _ids_with(folder: Path, signs: Iterable[str]) -> list[Path]:
         # Fault: a folder that the user named may have other folders with such names.
         and any((path / sign).is_file() for sign in signs)
     ]
+
+
+def _has_vault(path: Path) -> bool:
+    return _is_folder(path) and any(places.MARKER in files for _, _, files in os.walk(path))
 
 
 def _is_folder(path: Path) -> bool:
