@@ -161,6 +161,19 @@ def test_a_second_machine_keeps_the_notes_of_both(
     assert "dinghy" in note.read_text()
 
 
+def test_a_record_that_was_edited_costs_no_memory(
+    outside: Outside, install: Install, memories: Path
+) -> None:
+    outside.write("Users/mira/wren/config/USER.md", "# Mira\n\n- has seen a harbour\n")
+    install("codex", "--adopt")
+    (outside.state / "adopted" / "codex.json").write_text('{"settings": 1}')
+
+    event = payload("codex", "session-start", cwd=str(outside.home))
+    done = hook(outside, "codex", event)
+
+    assert "harbour" in done.stdout
+
+
 def test_uninstall_ends_the_exchange(outside: Outside, install: Install, memories: Path) -> None:
     install("codex", "--adopt")
     before = folder(memories)

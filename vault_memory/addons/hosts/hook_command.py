@@ -372,15 +372,18 @@ def _exchange(call: _HookCall, context: "EventContext") -> str:
     # Most people have adopted nothing: nothing more is loaded for them.
     if not (state / ADOPTED / f"{context.host.name}.json").exists():
         return ""
-    exchange = note_exchange.Exchange(
-        context.memory, adopted.Adopted(state, context.host.name), context.now
-    )
+    exchange = None
     try:
         with state_file.lock(state / RECORD_LOCK, patience=LOCK_SECONDS):
+            # Fault: another hook may have exchanged notes while this one waited.
+            record = adopted.Adopted(state, context.host.name)
+            exchange = note_exchange.Exchange(context.memory, record, context.now)
             exchange.run(context.caller)
     except Exception as error:
         # Fault: what is exchanged later must not cost the memory of now.
         call.log_error(error)
+    if exchange is None:
+        return ""
     for reason in exchange.failures:
         call.log_failure(reason)
     return exchange.news()
