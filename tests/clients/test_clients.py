@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.clients import programs
-from tests.clients.clients import Client, Hermes
+from tests.clients.clients import ClaudeCode, Client, Hermes
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
 from tests.scenarios.outside import freeze, until
 
@@ -232,3 +232,15 @@ def test_beside_a_daemon_that_hangs_the_memory_is_in_the_first_request(client: C
 
     assert "rows the heron boat" in client.model.turns[0].text
     assert turns(client) == [("user", GREETING), ("assistant", REPLY)]
+
+
+def test_claude_code_has_our_prompts_as_commands(tmp_path: Path) -> None:
+    with opened(ClaudeCode, tmp_path) as client:
+        client.install()
+        client.trust()
+
+        client.ask("/mcp__vault-memory__weekly_review")
+
+        assert any(
+            "Look back with me at the days since" in turn.text for turn in client.model.turns
+        )
