@@ -140,6 +140,41 @@ def test_uninstall_puts_back_what_the_person_had_set(
     assert hits(outside, "red sail")
 
 
+@pytest.mark.parametrize("named", ["", "..", "Users/mira/notes"])
+def test_a_folder_in_the_vault_or_around_it_stays_as_it_is(
+    outside: Outside, install: Install, named: str
+) -> None:
+    # Everybody's notes would be copied to those of the person.
+    outside.write("Users/jonas/wren/config/USER.md", "- jonas likes marzipan\n")
+    outside.write("Users/mira/notes/MEMORY.md", "- the keel is of larch\n")
+    settings = outside.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"autoMemoryDirectory": str(outside.vault / named)}))
+
+    said = outside.run("install", "claude-code", "--user", "mira", "--adopt")
+
+    assert said.code == 0
+    assert "are inside one another already" in said.err
+    assert setting(settings) == str(outside.vault / named)
+    assert not (outside.vault / "Users" / "mira" / "memories").exists()
+    assert not hits(outside, "marzipan", "--user", "mira")
+
+
+def test_a_project_that_moved_keeps_its_folder_of_the_vault(
+    outside: Outside, install: Install, code: Path, local: Path
+) -> None:
+    wrote(outside, code, MEMORY=INDEX)
+    install("claude-code", "--adopt")
+    moved = code.rename(code.with_name("moved"))
+    wrote(outside, moved, MEMORY=INDEX)
+    named = setting(moved / ".claude" / "settings.local.json")
+
+    install("claude-code", "--adopt")
+
+    assert setting(moved / ".claude" / "settings.local.json") == named
+    assert not (outside.vault / "groups" / "moved").exists()
+
+
 def test_an_adoption_follows_a_vault_that_moved(
     outside: Outside, install: Install, code: Path, local: Path
 ) -> None:

@@ -98,39 +98,41 @@ class Adoption:
         if own.patterns:
             self._exchange(own, target)
             return
-        for source in own.sources:
-            if source != folder and str(source) != previous:
-                self._bring_in(source, target, scope)
+        sources = [source for source in own.sources if source != folder and str(source) != previous]
+        if any(map(self._is_entangled, sources)):
+            return
+        for source in sources:
+            self._bring_in(source, target, scope)
         if own.settings is None:
             self.remarks.append(
                 f"copied once, for the folder of this project is gone or not known: {own.name};"
                 " `--project FOLDER` names it"
             )
         else:
-            previous_setting = jsonc_edit.plain_in(own.settings).get(own.key[0])
-            if previous_setting not in (None, str(folder), previous):
-                self.remarks.append(
-                    f"`{own.key[0]}` in {own.settings} was {previous_setting};"
-                    " `--uninstall` puts that back"
-                )
-            self._choices[own.settings] = config_edits.Choice(own.key, str(folder), previous)
-            self._adopted.settings[str(own.settings)] = {
-                "key": own.key,
-                "folder": str(folder),
-                "project": str(own.project or ""),
-            }
+            self._choose(own, own.settings, str(folder), previous)
         # Before the settings change: `--uninstall` has to know the folder after a crash.
         if not self._dry_run:
             self._adopted.save()
 
+    def _choose(self, own: OwnMemory, settings: Path, folder: str, previous: str) -> None:
+        """Have the settings name the folder of the vault."""
+        previous_setting = jsonc_edit.plain_in(settings).get(own.key[0])
+        if previous_setting not in (None, folder, previous):
+            self.remarks.append(
+                f"`{own.key[0]}` in {settings} was {previous_setting}; `--uninstall` puts that back"
+            )
+        self._choices[settings] = config_edits.Choice(own.key, folder, previous)
+        project = str(own.project or "")
+        self._adopted.settings[str(settings)] = {
+            "key": own.key,
+            "folder": folder,
+            "project": project,
+        }
+
     def _exchange(self, own: OwnMemory, target: str) -> None:
         """Begin the exchange with a folder of the program, or show what it would do."""
-        vault = self._request.vault.resolve()
         for source in own.sources:
-            real = source.resolve()
-            # Fault: the notes would be there twice, and each would change the other.
-            if real == vault or real in vault.parents or vault in real.parents:
-                self.remarks.append(f"{source} and the vault are inside one another already")
+            if self._is_entangled(source):
                 continue
             self._adopted.exchanged[str(source)] = {
                 "folder": target,
@@ -144,6 +146,17 @@ class Adoption:
                 path = str(self._request.vault / note)
                 self._changes.append(FileChange(path, changed=True, backup=str(file)))
             self.remarks += exchange.failures
+
+    def _is_entangled(self, source: Path) -> bool:
+        """Whether a folder has the vault in it, or is in it; a remark says so."""
+        vault, real = self._request.vault.resolve(), source.resolve()
+        # Fault: the notes would be there twice, and those of others would be the person's own.
+        is_entangled = real == vault or real in vault.parents or vault in real.parents
+        if is_entangled:
+            self.remarks.append(
+                f"{source} and the vault are inside one another already, so it stays as it is"
+            )
+        return is_entangled
 
     def _bring_in(self, source: Path, target: str, scope: str) -> None:
         new = dict(self._new_files(source, target))
