@@ -261,3 +261,14 @@ def test_hidden_letters_of_a_change_are_seen(place: Outside) -> None:
     question = result["inputRequests"]["confirm"]["params"]["message"]
     assert "plan\ufffdb.md" in question
     assert all(letter.isprintable() or letter == "\n" for letter in question)
+
+
+def test_a_call_is_asked_about_as_a_whole_or_not_at_all(outside: Outside) -> None:
+    for note in (PLAN, "groups/crew/memory/plan.md"):
+        outside.write(note, "# Plan\n\n- Buy rope\n")
+    with opened(outside) as memory:
+        serving = Serving(memory, Caller("alice", groups=("crew",), confirms=True))
+        result = confirmation.of_call(serving, "memory_forget", FORGET, {"_meta": META})
+
+    # What is the group's, the person does not decide alone.
+    assert len(result["structuredContent"]["proposed"]) == 2

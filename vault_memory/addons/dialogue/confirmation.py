@@ -134,7 +134,7 @@ def _asks_the_person(params: Json) -> bool:
 
 
 def _proposals(serving: Serving, answer: Json) -> list[Proposal]:
-    """Return what this call proposed of the caller's own notes."""
+    """Return what this call proposed; nothing unless the person may decide about all of it."""
     ids: set[str] = set()
     for entry in answer.get("proposed", ()):
         ids.update(entry["ids"] if "ids" in entry else [entry["id"]])
@@ -143,11 +143,13 @@ def _proposals(serving: Serving, answer: Json) -> list[Proposal]:
     if not ids:
         return []
     # What reads like an order to the bot is for the INBOX, where the reason stands beside it.
-    return [
+    proposals = [
         proposal
         for proposal in serving.memory.inbox(_own_scopes(serving))
         if proposal.id in ids and not proposal.suspicious
     ]
+    # Fault: the answer after a yes would say that nothing waits.
+    return proposals if len(proposals) == len(ids) else []
 
 
 def _own_scopes(serving: Serving) -> Sequence[str]:
