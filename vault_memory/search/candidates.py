@@ -331,13 +331,18 @@ def _by_titles(request: CandidateRequest, candidates: Candidates) -> None:
         candidates.rows |= _read(request, candidates, places)
 
 
+def names_of_entities(index: Index, scope_ids: Sequence[int]) -> Collection[list[str]]:
+    """Returns the names of every entity that has several in these scopes."""
+    names_of: dict[str, list[str]] = {}
+    for alias, entity in fact_queries.aliases(index, scope_ids):
+        names_of.setdefault(entity, [entity]).append(alias)
+    return names_of.values()
+
+
 def _other_names(request: CandidateRequest) -> list[str]:
     """Returns the other names of every entity that the query names."""
-    names_of: dict[str, list[str]] = {}
-    for alias, entity in fact_queries.aliases(request.store, request.scope_ids):
-        names_of.setdefault(entity, [entity]).append(alias)
     missing: list[str] = []
-    for names in names_of.values():
+    for names in names_of_entities(request.store, request.scope_ids):
         in_query = [name for name in names if tokens.names(name, request.text)]
         if in_query:
             missing += [name for name in names if name not in in_query]

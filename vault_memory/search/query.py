@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vault_memory.errors import UsageError
-from vault_memory.index import fact_queries, fts_search
+from vault_memory.index import fts_search
 from vault_memory.index.exclusion import episodes_before, exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.schema import has_stamps
@@ -194,11 +194,8 @@ def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tupl
     if entity is None:
         return ()
     folded_entity = tokens.folded(entity)
-    groups: dict[str, set[str]] = {}
-    for alias, name in fact_queries.aliases(index, scope_ids):
-        groups.setdefault(name, {name}).add(alias)
     other_names: set[str] = set()
-    for names in groups.values():
+    for names in candidates.names_of_entities(index, scope_ids):
         if folded_entity in map(tokens.folded, names):
             other_names.update(names)
     return tuple(sorted(name for name in other_names if tokens.folded(name) != folded_entity))

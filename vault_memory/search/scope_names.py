@@ -53,13 +53,13 @@ def unknown_names(searcher: SearchCalls, scopes: Iterable[str]) -> list[str]:
     unknown = [scope for scope in scopes if not has_folder(root, scope)]
     if not unknown:
         return []
-    unknown = _without(_known_scopes(searcher), unknown)
+    unknown = _without_known(searcher, unknown)
     people = [scope for scope in unknown if scope.startswith("user:")]
     if not people and not any(_near_scopes(searcher, scope) for scope in unknown):
         return unknown
     # Fault: a note that is newer than the index would make its owner a misspelling.
     searcher.refresh()
-    unknown = _without(_known_scopes(searcher), unknown)
+    unknown = _without_known(searcher, unknown)
     for scope in unknown:
         _refuse_unclear(searcher, scope)
     return unknown
@@ -109,13 +109,10 @@ def make_folders(root: Path, scopes: Iterable[str]) -> None:
         (root / inside(f"{FOLDERS[kind]}/{name}")).mkdir(parents=True, exist_ok=True)
 
 
-def _without(known_scopes: Iterable[str], scopes: Sequence[str]) -> list[str]:
-    return [scope for scope in scopes if scope not in known_scopes]
-
-
-def _known_scopes(searcher: SearchCalls) -> set[str]:
-    """Return the scopes that may be named although they have no folder."""
-    return {READ_BY_ALL, f"user:{searcher.vault.layout.user}", *searcher.scopes()}
+def _without_known(searcher: SearchCalls, scopes: Sequence[str]) -> list[str]:
+    """Return the scopes without those that may be named although they have no folder."""
+    nameable = {READ_BY_ALL, f"user:{searcher.vault.layout.user}", *searcher.scopes()}
+    return [scope for scope in scopes if scope not in nameable]
 
 
 def _near_scopes(searcher: SearchCalls, scope: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.api.checks import failed, passed, warned
 from vault_memory.edits.reports import Check
 from vault_memory.errors import UsageError
 from vault_memory.service.hosted_vault import HostedVault
@@ -108,17 +109,15 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
     yield _files()
     polled = [row["root"] for row in status["vaults"] if row["polled"]]
     if polled:
-        yield Check(
+        yield warned(
             "watches",
-            "warn",
             f"no event reports changes of {len(polled)} vaults, such as `{polled[0]}`",
             "raise `fs.inotify.max_user_watches`, or move the vaults to a local disk",
         )
     closed = [row["root"] for row in status["vaults"] if not row["tokens"] and not row["trouble"]]
     if closed:
-        yield Check(
+        yield warned(
             "tokens",
-            "warn",
             f"{len(closed)} vaults have no token, so no bot can ask for them, such as `{closed[0]}`",
             f"run `vault-memory --vault {closed[0]} serve --new-token FILE --user NAME`,"
             " and add the lines that it prints to the configuration of that vault",
@@ -127,41 +126,35 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
     for row in status["vaults"]:
         if row["trouble"]:
             troubled += 1
-            yield Check(
+            yield failed(
                 "vault",
-                "fail",
                 f"`{row['root']}`: {row['trouble']}",
                 f"run `vault-memory doctor --vault {row['root']}`",
             )
     if not status["vaults"]:
         folder = status["folder"]
-        yield Check(
+        yield warned(
             "vaults",
-            "warn",
             f"there is no vault below `{folder}`",
             "make one with `vault-memory init FOLDER`, or name another folder with `--vaults`",
         )
         return
     count = len(status["vaults"]) - troubled
-    yield Check("vaults", "ok", f"{count} vaults without trouble", "")
+    yield passed("vaults", f"{count} vaults without trouble")
 
 
 def _host(status: "VaultHostJson") -> Check:
     if status["running"]:
-        return Check("host", "ok", f"process {status['pid']} serves the vaults", "")
-    return Check(
-        "host", "warn", "no host runs", f"run `vault-memory host --vaults {status['folder']}`"
-    )
+        return passed("host", f"process {status['pid']} serves the vaults")
+    return warned("host", "no host runs", f"run `vault-memory host --vaults {status['folder']}`")
 
 
 def _files() -> Check:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    is_low = hard != resource.RLIM_INFINITY and hard < FEW_FILES
-    if is_low:
-        return Check(
+    if hard != resource.RLIM_INFINITY and hard < FEW_FILES:
+        return warned(
             "open files",
-            "warn",
             f"the system allows {hard} open files, which limits the open vaults",
             "raise `LimitNOFILE=` of the service, or `ulimit -Hn`",
         )
-    return Check("open files", "ok", f"the system allows {hard} open files", "")
+    return passed("open files", f"the system allows {hard} open files")

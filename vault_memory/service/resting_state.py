@@ -52,23 +52,17 @@ def leftovers_in(state: Path) -> Leftovers:
 def journal_in(state: Path) -> FileTimes:
     """Returns when the journal of a state folder changed last; cheap."""
     journal = f"{state}/journal.sqlite"
-    return _modified(journal), _log_modified(journal)
-
-
-def _log_modified(database: str) -> int:
-    try:
-        status = os.stat(f"{database}-wal")
-    except OSError:
-        return 0
     # A reader makes an empty log.
-    return status.st_mtime_ns if status.st_size else 0
+    return _modified(journal), _modified(f"{journal}-wal", fewest=1)
 
 
-def _modified(path: str) -> int:
+def _modified(path: str, fewest: int = 0) -> int:
+    """Returns when a path changed last; 0 if it is missing, or has fewer bytes."""
     try:
-        return os.stat(path).st_mtime_ns
+        status = os.stat(path)
     except OSError:
         return 0
+    return status.st_mtime_ns if status.st_size >= fewest else 0
 
 
 def sessions_in(state: Path) -> tuple[int, ...]:
