@@ -11,6 +11,7 @@ from benchmarks.table import head, line
 MODULES = (
     "indexing",
     "saving",
+    "documents",
     "searching",
     "starting",
     "idle",

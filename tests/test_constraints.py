@@ -16,7 +16,7 @@ from tests.every import every
 
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("onnx", "web", "s3", "fleet")
+EXTRAS = ("onnx", "web", "documents", "s3", "fleet")
 PYTHONS = re.findall(r"Python :: (3\.\d+)", "\n".join(SETTINGS["classifiers"]))
 
 

@@ -11,12 +11,14 @@ from vault_memory import errors, logs
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
     from typing import Any
 
 OFFERS = {
     "connector": "letting programs outside in by OAuth",
     "dialogue": "the prompts and questions of MCP",
+    "documents": "finding PDFs, images and office files",
     "fleet": "sharing vaults between several hosts",
     "hosts": "connecting programs such as Claude Code",
     "page": "the page for the browser",
@@ -39,6 +41,11 @@ COMMANDS = {
     },
 }
 """Add-on → the commands in its module `NAME_commands`, each with its line in the help"""
+COMPANIONS = {
+    "checks": ("hosts.host_checks", "documents.document_checks"),
+    "index": ("documents.companion",),
+}
+"""What the core asks of add-ons → the modules that answer: for `doctor`, and beside its index"""
 SCHEMES = {"s3": "s3"}
 """Scheme of the address of a home → its add-on, which has the module `homes`"""
 
@@ -62,6 +69,11 @@ def optional_part(name: str) -> "Any":
             raise
         return None
     return import_module(f"{__package__}.{name}")
+
+
+def companions(kind: str) -> "Iterator[Any]":
+    """Yield the modules of a row of `COMPANIONS`, without those of add-ons that are missing."""
+    return filter(None, map(optional_part, COMPANIONS[kind]))
 
 
 def commands_of(name: str) -> "ModuleType | None":

@@ -9,7 +9,7 @@ shapes that the others share. It imports nothing that takes time: a hook loads i
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-SearchedKind = Literal[
+SearchedNoteKind = Literal[
     "user",
     "channel",
     "memory",
@@ -23,7 +23,9 @@ SearchedKind = Literal[
     "transcript",
 ]
 """Kinds of notes that search reads"""
-NoteKind = Literal[SearchedKind, "persona", "inbox", "audit", "ledger"]
+SearchedKind = Literal[SearchedNoteKind, "document"]
+"""Kinds of notes, and of other files, that search finds"""
+NoteKind = Literal[SearchedNoteKind, "persona", "inbox", "audit", "ledger"]
 """Kinds of notes that a layout knows"""
 SearchMode = Literal[
     "balanced",

@@ -28,8 +28,7 @@ Line = Annotated[str, Meta(min_length=1, max_length=200)]
 LongText = Annotated[str, Meta(max_length=1 << 20)]
 NotePath = Annotated[str, Meta(min_length=1, max_length=4096)]
 NotesOfKinds = Annotated[
-    list[SearchedKind] | None,
-    Meta(description="Only notes of these kinds; `transcript` is what was said"),
+    list[SearchedKind] | None, Meta(description="Only these kinds; `transcript` is what was said")
 ]
 DayInWords = Annotated[str, Meta(min_length=1, max_length=100)]
 Limit = Annotated[int, Meta(ge=1, le=MOST_HITS)]

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.addons import table
 from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
@@ -180,12 +181,18 @@ class _ForgetRun:
         self._forgetter.redact(self.report, now, patience=patience)
         for file in (*damaged_files(self._state), *self._files_put_aside()):
             file.unlink(missing_ok=True)
-        redact_reports(self._state, self._matcher, self._scopes)
+        reports = reports_with_text(self._state, self._matcher, self._scopes)
+        for file, text in reports.items():
+            state_file.write(file, text)
         self._forgetter.keys.clear_state(self._state)
         if self._scopes is None:
             self._clear_sync_state()
         if self._has_index():
             self._clear_index()
+        for companion in table.companions("index"):
+            self.report.remaining.update(
+                companion.forget(self._edits.vault, self._matcher, self._scopes)
+            )
 
     def verify(self, now: datetime) -> None:
         """Searches all files and rows again, and reports where the text remains."""
@@ -193,15 +200,11 @@ class _ForgetRun:
         self._forgetter.count_in_vault(second)
         self._forgetter.count_in_history(second, now)
         self.report.alike = second.alike
-        remaining = self.report.remaining
-        for place in second.removed:
-            remaining.setdefault(place, AGAIN)
-        for place, why in second.remaining.items():
-            remaining.setdefault(place, why)
+        residue = dict(self._traces(redacted=True)) | second.remaining
+        residue |= dict.fromkeys(second.removed, AGAIN)
         if self._has_index():
-            remaining.update(self._left_in_index())
-        for place, why in dict(self._traces(redacted=True)).items():
-            remaining.setdefault(place, why)
+            residue.update(self._left_in_index())
+        self.report.remaining = residue | self.report.remaining
 
     def result(self, now: datetime | None) -> Forgotten:
         """Returns the result; with `now` it has a receipt."""
@@ -348,25 +351,14 @@ def _is_temporary(path: str) -> bool:
 # The last report of a channel names who spoke in it.
 
 
-def redact_reports(
-    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
-) -> list[Path]:
-    """Redacts the reports of these scopes, of all for None. Returns the files that changed."""
-    changes = dict(_redacted_reports(state, matcher, scopes))
-    if scopes is None:
-        changes |= dict(_redacted_pages(state, matcher))
-    for file, text in changes.items():
-        state_file.write(file, text)
-    return list(changes)
-
-
 def reports_with_text(
     state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
-) -> list[Path]:
-    """Returns the reports that `redact_reports` would change."""
-    pages = _redacted_pages(state, matcher) if scopes is None else ()
-    changes = (*_redacted_reports(state, matcher, scopes), *pages)
-    return [file for file, _ in changes]
+) -> dict[Path, str]:
+    """Returns the reports of these scopes with the text, of all for None, and what stays of each."""
+    changes = dict(_redacted_reports(state, matcher, scopes))
+    if scopes is None:
+        changes |= _redacted_pages(state, matcher)
+    return changes
 
 
 def _redacted_reports(

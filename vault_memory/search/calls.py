@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+from vault_memory.addons import table
 from vault_memory.contract import MOST_HITS, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import schema, vector_cache, vectors
@@ -176,6 +177,8 @@ class SearchCalls:
             [inside(path) for path in paths], rebuild=rebuild, progress=progress
         )
         embedded = self.embed(progress) if embed else 0
+        for companion in table.companions("index"):
+            companion.update(self.vault, paths, rebuild, progress)
         seconds = round(time.perf_counter() - started, 3)
         index = self.vault.indexing.index()
         return note_reports.index_report(index, report, embedded, seconds)
@@ -225,7 +228,7 @@ class SearchCalls:
         if refresh:
             self.vault.indexing.refresh()
         index = self.vault.indexing.index()
-        pending = self.vault.pending.index()
+        pending = self.vault.pending()
         # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
         unread = self.unread_notes()
         # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
@@ -242,8 +245,10 @@ class SearchCalls:
             )
         if not preview:
             self.note_reads(answer.hits, request.now, request.session)
+        for companion in table.companions("index"):
+            result = companion.join(self.vault, request, result)
         # Fault: "nothing found" in a vault full of notes looks like an answer.
-        return result if answer.hits else result._replace(survey=self._survey())
+        return result if result.hits else result._replace(survey=self._survey())
 
     def _query(self, text: str, scopes: Sequence[str], options: dict[str, Any]) -> SearchQuery:
         """The question with what the configuration says. Raises UsageError for wrong options."""
@@ -329,7 +334,7 @@ class SearchCalls:
     @rebuild_if_damaged
     def scopes(self) -> list[str]:
         """List the scopes that have a note, or will have one once pending writes are written."""
-        pending = self.vault.pending.index()
+        pending = self.vault.pending()
         indexed = self.vault.indexing.index().scopes()
         return indexed if pending is None else sorted({*indexed, *pending.scopes()})
 
@@ -339,10 +344,8 @@ class SearchCalls:
         if not scopes:
             return ()
         names = {READ_BY_ALL, *index.scopes()}
-        # Each start of a hook would load the reader of pending writes, which most never need.
-        if not names.issuperset(scopes) and self.vault.has_journal:
-            pending = self.vault.pending.index()
-            names.update(pending.scopes() if pending else ())
+        if not names.issuperset(scopes) and (pending := self.vault.pending()):
+            names.update(pending.scopes())
         return tuple(scope for scope in scopes if scope not in names)
 
     def warm(self) -> str:
@@ -361,15 +364,12 @@ class SearchCalls:
         semantic = self.vault.semantic
         stale = tuple(sorted({*index.stale(), *unread, *self.vault.indexing.behind}))
         lacks = schema.missing_notes(index)
-        embedder = semantic.embedder
-        if embedder is None:
-            state, reason = semantic.state, semantic.reason
-            return search_freshness.Freshness(stale, state, reason, lacks)
-        missing = self._count_missing(index, embedder.fingerprint)
-        if missing:
-            reason = f"{missing} chunks to embed"
-            return search_freshness.Freshness(stale, "warming", reason, lacks)
-        return search_freshness.Freshness(stale, "ready", "", lacks)
+        state, reason, embedder = semantic.state, semantic.reason, semantic.embedder
+        if embedder is not None:
+            missing = self._count_missing(index, embedder.fingerprint)
+            state = "warming" if missing else "ready"
+            reason = f"{missing} chunks to embed" if missing else ""
+        return search_freshness.Freshness(stale, state, reason, lacks)
 
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""

@@ -32,6 +32,7 @@ from vault_memory.vault.state_dir import (
 )
 
 if TYPE_CHECKING:
+    from vault_memory.index.store import Index
     from vault_memory.ingest.pending_index import PendingIndex
     from vault_memory.models.base import Embedder
     from vault_memory.search.vault_layout import LayoutReport, SettledLayout
@@ -333,18 +334,15 @@ class OpenVault:
         self.check_open()
         return self._semantic
 
-    @property
-    def has_journal(self) -> bool:
-        """Whether anything was ever written here, so that a write may wait."""
-        return self.state.journal.exists()
-
-    @property
-    def pending(self) -> "PendingIndex":
-        """A searchable index of the writes that wait."""
+    def pending(self) -> "Index | None":
+        """A searchable index of the writes that wait; None when no write does."""
         self.check_open()
+        # A vault that is only read has no journal, and a command need not load its reader.
+        if not self.state.journal.exists():
+            return None
         if self._pending is None:
             self._pending = pending_index.PendingIndex(self.state.path, self._folder, self.layout)
-        return self._pending
+        return self._pending.index()
 
 
 def config_file_of(

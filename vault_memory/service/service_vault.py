@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from vault_memory.addons import table
 from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import SESSION_IDLE
@@ -290,6 +291,8 @@ class ServiceVault:
             yield lanes.sync, self._sync_turn
         if has_nights(config):
             yield lanes.nights, self._night_turn
+        for companion in table.companions("index"):
+            yield from companion.turns(self.memory.vault, self.closing, self._owner.tell_work)
 
     def end_turns(self) -> bool:
         """Withdraws all turns that are planned. Returns False while one runs: nothing ends then."""

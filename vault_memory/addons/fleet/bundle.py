@@ -104,6 +104,7 @@ TABLE = (
     StateFile("prompts/**", "never", "prompts are the operator's: the host has them"),
     # What the program makes again.
     StateFile("index/**", "derive", "from the notes"),
+    StateFile("documents/**", "derive", "from the PDFs, images and office files"),
     StateFile("reading/**", "derive", "notes that are being parsed on this machine"),
     StateFile("as-of-*/**", "derive", "an index of a past day"),
     StateFile("as-of-*", "derive", "an index of a past day"),

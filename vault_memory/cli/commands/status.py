@@ -100,9 +100,8 @@ def doctor(context: Context, fix: bool, layout: str | None) -> None:
     try:
         with open_with_layout(context, layout) as memory:
             checks = memory.doctor(fix=fix)
-            host_checks = table.optional_part("hosts.host_checks")
-            if host_checks:
-                checks += host_checks.checks(memory)
+            for companion in table.companions("checks"):
+                checks += companion.checks(memory)
     except ConfigError as error:
         checks = _checks_without_configuration(context, error)
     context.emit(

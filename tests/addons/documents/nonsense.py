@@ -1,0 +1,3 @@
+"""A worker that answers what no worker does."""
+
+print("{no json")
