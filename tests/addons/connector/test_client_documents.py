@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -186,6 +188,40 @@ def test_a_document_is_not_fetched_for_each_request(
     assert documents.fetch(address) is first
     monkeypatch.setattr(client_documents, "FRESH_SECONDS", -1)
     assert documents.fetch(address) == {"client_id": "fresh"}
+
+
+def test_a_server_that_never_ends_is_left(
+    openssl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pem, key = certificate(openssl, tmp_path, name="DNS:localhost")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    monkeypatch.setattr(client_documents, "is_public", lambda number: True)
+    monkeypatch.setattr(client_documents, "LONGEST_SECONDS", 0.5)
+    is_left = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def drip() -> None:
+        with context.wrap_socket(listening, server_side=True) as server:
+            client, _ = server.accept()
+            with client, contextlib.suppress(OSError):
+                client.recv(4096)
+                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+                for _ in range(500):
+                    client.sendall(b"x")
+                    is_left.wait(0.02)
+                return
+            is_left.set()
+
+    port = listening.getsockname()[1]
+    thread = threading.Thread(target=drip)
+    thread.start()
+    with pytest.raises(NoDocument):
+        ClientDocuments().fetch(f"https://localhost:{port}/client.json")
+    thread.join()
+
+    assert is_left.is_set()
 
 
 def test_slow_servers_take_few_threads() -> None:
