@@ -1,12 +1,21 @@
 """From an address alone to the memory of one person, as the real SDK's client goes."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from tests.addons.connector.connected import CALLBACK, VERIFIER, Connected, Kept, query_of
+from tests.addons.connector.connected import (
+    CALLBACK,
+    VERIFIER,
+    Connected,
+    Kept,
+    connected,
+    query_of,
+)
+from vault_memory.api.vault_memory import VaultMemory
 
 
 @pytest.mark.smoke
@@ -80,6 +89,26 @@ def test_the_owner_chooses_whose_memory(server: Connected) -> None:
     assert owner.post(question, "allow").status_code == 404
     code = query_of(owner.answers(question, user="tomas"))["code"]
     assert server.exchange(program, code).status_code == 200
+
+
+def test_the_owner_of_a_new_vault_lets_a_program_in_and_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULT_MEMORY_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("VAULT_MEMORY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("VAULT_MEMORY_EMBEDDING_KIND", "off")
+    (tmp_path / "new").mkdir()
+    with VaultMemory.open(tmp_path / "new") as memory, connected(memory) as server:
+        assert memory.scopes() == []
+
+        _, tokens = server.let_in()
+
+        assert server.tools(tokens["access_token"]).status_code == 200
+        owner = server.person()
+        listed = owner.client.get("/connections").text
+        fields = {name: find(listed, name) for name in ("csrf", "id")}
+        assert owner.client.post("/connections/end", data=fields).is_redirect
+        assert server.tools(tokens["access_token"]).status_code == 401
 
 
 def test_metadata_and_challenge_name_each_other(server: Connected) -> None:

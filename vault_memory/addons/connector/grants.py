@@ -157,10 +157,10 @@ class Grants:
         family = _digest(token.partition(".")[0])
         return next((grant for grant in self._live(self._read()) if grant.id == family), None)
 
-    def all(self, users: Collection[str]) -> list[Grant]:
-        """Returns the connections with the memory of these people, the newest first."""
-        grants = [grant for grant in self._live(self._read()) if grant.address.user in users]
-        return grants[::-1]
+    def all(self, users: Collection[str] | None) -> list[Grant]:
+        """Returns the connections with the memory of these people, or all; the newest first."""
+        grants = self._live(self._read())
+        return [grant for grant in grants[::-1] if users is None or grant.address.user in users]
 
     def end(self, connection_id: str, users: Collection[str] | None = None) -> Grant | None:
         """Ends a connection, and returns it; only one of these people if they are named."""

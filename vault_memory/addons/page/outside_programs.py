@@ -56,9 +56,9 @@ class QuestionGone(NotHere):
 
 
 class ConnectedPrograms:
-    """The connections with the memory of some people."""
+    """The connections with the memory of some people; of everybody without names."""
 
-    def __init__(self, state: Path, users: Collection[str]) -> None:
+    def __init__(self, state: Path, users: Collection[str] | None) -> None:
         self._users = users
         self._folder = state
 

@@ -170,7 +170,9 @@ class Viewer:
 
     def connections(self) -> ConnectedPrograms:
         """The programs outside that have the memory of the people of the session."""
-        return ConnectedPrograms(self._memory.vault.state.path, self.names("user"))
+        # Fault: a connection of a person without notes could not be ended.
+        users = None if self.sees_all else self.names("user")
+        return ConnectedPrograms(self._memory.vault.state.path, users)
 
     def has_connections(self) -> bool:
         """Whether programs outside ask here, or have a memory of the session."""
