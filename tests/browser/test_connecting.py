@@ -175,6 +175,7 @@ def test_a_person_refuses_and_ends(served: WebProcess, program: Program, tab: "P
     access = program.exchange().json()["access_token"]
 
     tab.goto(program.memory)
+    tab.get_by_role("link", name="Settings").click()
     tab.get_by_role("link", name="Connections").click()
     expect(tab.get_by_role("cell", name="Pocket helper", exact=True)).to_be_visible()
     tab.get_by_role("button", name="End: Pocket helper, the memory of mira").click()

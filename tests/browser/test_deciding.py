@@ -20,7 +20,7 @@ def test_proposals_are_approved_and_rejected(signed_in: Web, house: Outside, tab
     acts.propose(house, f"[identity] {GREW_UP}")
     acts.propose(house)
     signed_in()
-    tab.get_by_role("link", name="Inbox 2 waiting").click()
+    tab.get_by_role("link", name="Review 2 waiting").click()
 
     # A proposal that is rejected changes nothing, and is gone.
     before = (house.vault / USER).read_bytes()
@@ -104,7 +104,8 @@ def test_a_thrown_copy_comes_back_from_the_trash(
 ) -> None:
     acts.throw_away(house)
     signed_in()
-    tab.get_by_role("link", name="Trash").click()
+    tab.get_by_role("link", name="Changes", exact=True).click()
+    tab.get_by_role("link", name="Trash", exact=True).click()
 
     tab.get_by_role("button", name="Restore: ").click()
 
@@ -134,7 +135,7 @@ def test_several_proposals_are_approved_at_once(
 def test_a_layout_is_chosen(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
 
-    tab.get_by_role("link", name="Set up").click()
+    tab.get_by_role("link", name="Settings").click()
     tab.get_by_role("button", name="Use: the layout shared").click()
 
     expect(tab.locator("#notice")).to_contain_text("written into the configuration")

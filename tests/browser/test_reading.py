@@ -60,7 +60,7 @@ def test_the_page_works_without_its_script(web: Web, house: Outside, chromium: "
         expect(tab.locator("#notice")).to_contain_text("Undo")
         assert not house.finds("smell of tar")
 
-        tab.get_by_role("link", name="Search").click()
+        goto(tab, "/search")
         tab.get_by_role("searchbox").fill("spare key")
         tab.get_by_role("button", name="Search").click()
         expect(tab.locator("#hits")).to_contain_text("behind the barometer")
@@ -120,6 +120,7 @@ def test_the_page_is_used_on_a_phone(
             size = control.bounding_box()
             assert size
             assert size["height"] >= 44, control.inner_text()
+        tab.get_by_role("link", name="Memory", exact=True).tap()
         tab.get_by_role("link", name="Facts", exact=True).tap()
         # A table becomes a list, in which each cell has the name of its column.
         row = tab.get_by_role("row").filter(has_text="has sister")
@@ -127,7 +128,7 @@ def test_the_page_is_used_on_a_phone(
         label = since.evaluate("(cell) => getComputedStyle(cell, '::before').content")
         assert "Since" in label
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        tab.go_back()
+        goto(tab, "/")
         tab.get_by_role("button", name="Undo: ").tap()
         expect(tab.locator("#notice")).to_contain_text("Undo")
     assert not house.finds("smell of tar")
@@ -167,8 +168,11 @@ def test_keys_lead_through_the_page_and_can_be_switched_off(signed_in: Web, tab:
     tab.keyboard.press("f")
     expect(tab.get_by_role("heading", level=1)).to_have_text("Facts")
     script_runs(tab)
-    tab.get_by_role("searchbox").press_sequentially("gtu?")
-    expect(tab.get_by_role("searchbox")).to_have_value("gtu?")
+    box = tab.get_by_role("searchbox", name="Search memory")
+    tab.keyboard.press("/")
+    expect(box).to_be_focused()
+    box.press_sequentially("gtu?")
+    expect(box).to_have_value("gtu?")
     tab.locator("h1").click()
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("heading", level=1)).to_have_text("Today")

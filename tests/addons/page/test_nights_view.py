@@ -52,7 +52,7 @@ def test_the_report_of_a_night(own_page: ServedPage) -> None:
     assert "1 fact, 1 rule" in answer.text
     assert 'href="/nights/2026-05-29"' in answer.text
     assert "Undo this night" in answer.text
-    assert "older" not in browser.get("/nights/2026-05-27").text.lower()
+    assert ">older" not in browser.get("/nights/2026-05-27").text.lower()
 
 
 @pytest.mark.sampled

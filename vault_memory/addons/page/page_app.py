@@ -31,6 +31,7 @@ from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSes
 from vault_memory.addons.page.events import EventHub, since_of, stream
 from vault_memory.addons.page.forms import form_fields, query_fields, read_form
 from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
+from vault_memory.addons.page.navigation import NavigationTab, entries, tabs_at
 from vault_memory.addons.page.outside_programs import ProgramGate
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
@@ -424,43 +425,20 @@ ERROR_TITLES: Mapping[int, str] = {
 """Status → the title of the view of an error"""
 
 
-class NavigationLink(NamedTuple):
-    """An entry of the navigation."""
-
-    path: str
-    name: str
-    waiting: int = 0
-    """how many things wait there"""
-    key: str = ""
-    """after `g`, the key that leads there"""
-
-
 def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) -> dict[str, Any]:
     """Returns what the template `base.html` shows around a view."""
     counts = viewer.counts()
-    links = [
-        NavigationLink("/", "Today", key="t"),
-        NavigationLink("/search", "Search", key="s"),
-        NavigationLink("/notes", "Notes", key="n"),
-        NavigationLink("/inbox", "Inbox", counts.proposals, key="i"),
-        NavigationLink("/conflicts", "Conflicts", counts.conflicts, key="c"),
-        NavigationLink("/facts", "Facts", key="f"),
-        NavigationLink("/people", "People"),
-        NavigationLink("/about", "About me"),
-        NavigationLink("/prompt", "Prompt", key="p"),
-        NavigationLink("/log", "Log", key="l"),
-        NavigationLink("/nights", "Nights"),
-        NavigationLink("/sync", "Sync"),
-        NavigationLink("/trash", "Trash"),
-    ]
-    if viewer.sees_all:
-        links.append(NavigationLink("/doctor", "Doctor"))
-    if viewer.has_connections():
-        links.append(NavigationLink("/connections", "Connections"))
+    settings = [NavigationTab("/sync", "Sync")]
     if viewer.offers_setup():
-        links.append(NavigationLink("/setup", "Set up"))
+        settings.insert(0, NavigationTab("/setup", "Set up"))
+    if viewer.sees_all:
+        settings.append(NavigationTab("/doctor", "Health"))
+    if viewer.has_connections():
+        settings.append(NavigationTab("/connections", "Connections"))
+    places = entries(counts.proposals + counts.conflicts, settings)
     return {
-        "links": links,
+        "entries": places,
+        "tabs": tabs_at(path, places),
         "path": path,
         "here": page_path(path),
         "csrf": session.csrf,

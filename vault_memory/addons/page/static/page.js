@@ -4,7 +4,10 @@ const ACTIONS = {
   "/": "search", "?": "help", Enter: "open", Escape: "back", a: "approve", e: "edit",
   j: "next", k: "previous", r: "reject", u: "undo",
 };
-const VIEWS = "tsnlicfp";
+const VIEWS = {
+  t: "/", m: "/about", i: "/inbox", l: "/log", p: "/prompt",
+  s: "/search", n: "/notes", c: "/conflicts", f: "/facts",
+};
 const CHANNEL = "vault-memory";
 const LIVE = "[data-live][id]";
 const CHORD_MS = 1500;
@@ -44,7 +47,7 @@ export function keyReader() {
   return (key, now) => {
     const isGoing = now - goingSince < CHORD_MS;
     goingSince = key === "g" && !isGoing ? now : -Infinity;
-    if (isGoing) return VIEWS.includes(key) ? `go ${key}` : "";
+    if (isGoing) return Object.hasOwn(VIEWS, key) ? `go ${key}` : "";
     return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : "";
   };
 }
@@ -355,14 +358,13 @@ async function undo() {
 
 function act(action, target) {
   const [name, view] = action.split(" ");
-  const box = first("input[type=search]");
+  const box = byId("find") ?? first("input[type=search]");
   if (name === "next") step(1);
   else if (name === "previous") step(-1);
   else if (name === "undo") undo();
-  else if (name === "go") first(`[data-go=${view}]`)?.click();
+  else if (name === "go") location.assign(VIEWS[view]);
   else if (name === "help") byId("keys")?.showModal();
-  else if (name === "search" && box) box.focus();
-  else if (name === "search") first("[data-go=s]")?.click();
+  else if (name === "search") box?.focus();
   else if (name === "open") target.matches("[data-item]") && first("a[href]", target)?.click();
   else if (name !== "back") buttonOf(name)?.click();
   else if (document.referrer.startsWith(`${location.origin}/`)) history.back();
