@@ -294,7 +294,8 @@ def connected(
         page_application(memory, names, hub), {"/mcp": streamable_http.application(service)}, own
     )
     server = Server(
-        application(service, connector.access(access), routes, requests), stopping=hub.stop
+        connector.around(application(service, connector.access(access), routes, requests)),
+        stopping=hub.stop,
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -187,6 +187,24 @@ def test_a_refresh_token_is_of_no_use_to_another_program(server: Connected) -> N
     assert server.refresh(program, tokens["refresh_token"]).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/turns", {"role": "user", "text": "I like plum jam.", "session": "s"}),
+        ("/v1/search", {"query": "jam"}),
+    ],
+)
+def test_a_token_opens_mcp_alone(server: Connected, path: str, body: dict[str, str]) -> None:
+    _, tokens = server.let_in("mira")
+
+    for scheme in ("Bearer", "bearer "):
+        client = server.client(authorization=f"{scheme} {tokens['access_token']}")
+        answer = client.post(path, json=body)
+        assert answer.status_code == 401, answer.text
+        assert "resource_metadata" in answer.headers["www-authenticate"]
+    assert server.tools(tokens["access_token"]).status_code == 200
+
+
 def test_an_access_token_refreshes_nothing_and_ends_nothing(server: Connected) -> None:
     program, tokens = server.let_in("mira")
 

@@ -20,25 +20,27 @@ from mcp.server.auth.provider import construct_redirect_uri
 from mcp.server.auth.settings import ClientRegistrationOptions
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Message
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.addons.connector.client_documents import NoDocument
 from vault_memory.addons.connector.grants import Grants
 from vault_memory.addons.connector.provider import LOOPBACK, SCOPE, MemoryProvider
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import UsageError
-from vault_memory.http.auth import REALM, Access, RateLimiter, host_name
+from vault_memory.http.auth import REALM, Access, RateLimiter, host_name, unauthorised
 from vault_memory.http.responses import refusal, reply
-from vault_memory.http.tokens import TokenOwner, TokenTable
+from vault_memory.http.tokens import TokenOwner, TokenTable, token_digest
 from vault_memory.rules.paths.scopes import Caller
 
 if TYPE_CHECKING:
     from vault_memory.addons.connector.grants import ConnectedProgram
 
 MCP_PATH = "/mcp"
+CALLS_PATH = "/v1/"
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
 REQUESTS_PER_MINUTE = 60
@@ -62,6 +64,8 @@ class Connector:
         self.url = _origin(public)
         self.resource = self.url + MCP_PATH
         self.host = host_name(urlsplit(self.url).netloc)
+        metadata = f"{self.url}{RESOURCE_METADATA}{MCP_PATH}"
+        self._challenge = f'{REALM}, resource_metadata="{metadata}", scope="{SCOPE}"'
         self._grants = Grants(memory.vault.state.path)
         self._provider = MemoryProvider(self.url, self.resource, self._grants)
         self._authenticator = ClientAuthenticator(self._provider)
@@ -73,13 +77,26 @@ class Connector:
     def access(self, access: Access) -> Access:
         """Returns this access, and that of the programs that were let in."""
         hosts = (*access.settings.allowed_hosts, self.host)
-        address = f"{self.url}{RESOURCE_METADATA}{MCP_PATH}"
         return access._replace(
             tokens=_ConnectorTokens(access.tokens, self._grants, self.resource),
             settings=access.settings._replace(allowed_hosts=hosts),
             # A program without a token learns where it gets one (RFC 9728, section 5.1).
-            challenge=f'{REALM}, resource_metadata="{address}", scope="{SCOPE}"',
+            challenge=self._challenge,
         )
+
+    def around(self, calls: ASGIApp) -> ASGIApp:
+        """Returns the calls for bots, of which the tokens of programs open MCP alone."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            app = calls
+            # Fault: a program could record words as those of the person, and have them learned.
+            if scope["type"] == "http" and scope["path"].startswith(CALLS_PATH):
+                token = Headers(scope=scope).get("authorization", "").partition(" ")[2].strip()
+                if token and self._grants.of_access(token_digest(token)):
+                    app = unauthorised(has_token=True, challenge=self._challenge)
+            await app(scope, receive, send)
+
+        return answer
 
     def routes(self) -> list[Route]:
         """Returns the routes that need no token."""

@@ -55,6 +55,7 @@ def serve_with_page(
     if connector is not None:
         url = connector.url
         names = (*names, connector.host)
+        calls = connector.around(calls)
     settings = PageSettings(place, allowed_hosts=names, connector=connector)
     hub = EventHub(memory)
     page = page_application(memory, settings, hub)

@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+from starlette.types import ASGIApp
+
 from vault_memory.addons import table
 from vault_memory.addons.page.page_answers import NotHere
 
@@ -33,6 +35,9 @@ class PublicGate(ProgramGate, Protocol):
 
     url: str
     host: str
+
+    def around(self, calls: ASGIApp) -> ASGIApp:
+        """Returns the calls for bots, of which the tokens of programs open MCP alone."""
 
 
 class ConnectionRow(NamedTuple):
