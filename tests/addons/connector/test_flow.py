@@ -200,7 +200,7 @@ def find(text: str, name: str) -> str:
 
 
 def test_the_navigation_leads_to_the_connections(server: Connected) -> None:
-    assert 'href="/connections"' in server.person("mira").client.get("/").text
+    assert 'href="/connections"' in server.person("mira").client.get("/sync").text
 
 
 def test_a_client_refuses_an_answer_of_another_issuer(server: Connected) -> None:
