@@ -148,9 +148,13 @@ def check(outside: Outside, url: str, verify: ssl.SSLContext) -> None:
     assert "secure" in cookie.lower()
     person.client.headers["cookie"] = cookie.partition(";")[0]
 
-    said = anyio.run(outsiders.call, person, Kept(), "lamp quay")
+    kept = Kept()
+    said = anyio.run(outsiders.call, person, kept, "lamp quay")
 
     assert "The lamp of the quay is green" in said
+    assert kept.tokens is not None
+    program = outsiders.client(authorization=f"Bearer {kept.tokens.access_token}")
+    assert program.post("/v1/search", json={"query": "lamp"}).status_code == 401
     for client in outsiders.clients:
         client.close()
 
