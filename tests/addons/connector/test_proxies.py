@@ -55,16 +55,26 @@ def running(command: list[str], port: int, log: Path, **options: object) -> Iter
 
 
 @contextlib.contextmanager
-def served(outside: Outside, public: str, port: int) -> Iterator[None]:
-    """The command of the guide, for a vault with a note of Mira."""
+def served(outside: Outside, public: str) -> Iterator[int]:
+    """The command of the guide, for a vault with a note of Mira; the port where it listens."""
     shutil.copytree(PROJECT / "sample_vault", outside.vault, dirs_exist_ok=True)
     outside.write("Users/mira/memories/2026-06-01.md", "- The lamp of the quay is green.\n")
     outside.ok("index")
     done = outside.run("web", "--passphrase", "--user", "mira", stdin=None, input=WORDS + "\n")
     assert done.code == 0, done
-    command = outside.command("serve", "--public", public, "--port", str(port))
-    with running(command, port, outside.home / "serve.log", env=outside.environment):
-        yield
+    command = outside.command("serve", "--public", public, "--port", "0")
+    log = outside.home / "serve.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env=outside.environment)
+    try:
+        found = until(
+            lambda: re.search(r"listening on http://127\.0\.0\.1:(\d+)", log.read_text("utf-8")),
+            says=lambda: log.read_text("utf-8"),
+        )
+        yield int(found[1])
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 @contextlib.contextmanager
@@ -161,17 +171,17 @@ def check(outside: Outside, url: str, verify: ssl.SSLContext) -> None:
 
 @pytest.mark.smoke
 def test_behind_caddy(outside: Outside, tmp_path: Path) -> None:
-    tls, port = free_port(), free_port()
+    tls = free_port()
     url = f"https://127.0.0.1:{tls}"
-    with served(outside, url, port), caddy(tmp_path, tls, port) as verify:
+    with served(outside, url) as port, caddy(tmp_path, tls, port) as verify:
         check(outside, url, verify)
 
 
 def test_through_a_tunnel_to_caddy(outside: Outside, tmp_path: Path) -> None:
-    tls, port, end = free_port(), free_port(), free_port()
+    tls, end = free_port(), free_port()
     url = f"https://127.0.0.1:{tls}"
     with (
-        served(outside, url, port),
+        served(outside, url) as port,
         tunnel(tmp_path, end, port),
         caddy(tmp_path, tls, end) as verify,
     ):
@@ -179,8 +189,7 @@ def test_through_a_tunnel_to_caddy(outside: Outside, tmp_path: Path) -> None:
 
 
 def test_the_link_of_the_terminal_has_the_public_address(outside: Outside) -> None:
-    port = free_port()
-    with served(outside, "https://memory.example.org", port):
+    with served(outside, "https://memory.example.org"):
         asked = ("web", "--link", "--user", "mira")
         until(lambda: outside.run(*asked).code == 0, says="the page is not announced")
         link = outside.ok(*asked)["link"]

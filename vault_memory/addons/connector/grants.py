@@ -22,8 +22,6 @@ ACCESS_SECONDS = 3600
 """How long an access token is valid; the program gets the next one by its refresh token"""
 IDLE_SECONDS = 90 * 24 * 3600
 """A connection that was not used for so long has ended"""
-TOUCH_SECONDS = 3600
-"""The time of use is written at most this often"""
 UNUSED_SECONDS = 24 * 3600
 """A registration that led to no connection is kept so long"""
 MOST_UNUSED = 200
@@ -147,8 +145,6 @@ class Grants:
         digest, now = token_digest.hex(), self._clock()
         for connection in self._live(self._read()):
             if any(token.digest == digest and token.ends > now for token in connection.access):
-                if now - connection.used > TOUCH_SECONDS:
-                    self._touch(connection.id)
                 return connection
         return None
 
@@ -192,12 +188,6 @@ class Grants:
         connection.access = valid[-MOST_ACCESS:]
         connection.refresh = _digest(refresh)
         return TokenPair(access, refresh, connection.id)
-
-    def _touch(self, connection_id: str) -> None:
-        with self._changing() as stored:
-            for connection in stored.connections:
-                if connection.id == connection_id:
-                    connection.used = self._clock()
 
     def _live(self, stored: _GrantFile) -> list[Grant]:
         now = self._clock()
