@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Id = str | int
+Handlers = dict[str, Callable[[Json], Json]]
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = (-32700, -32600, -32601, -32602)
 INTERNAL_ERROR, BUSY, VERSION_UNSUPPORTED = -32603, -32000, -32022
@@ -65,8 +66,6 @@ class _Initialize(msgspec.Struct):
     """Parameters of `initialize`."""
 
     protocolVersion: str
-    capabilities: Json = {}
-    clientInfo: Json = {}
 
 
 class _Call(msgspec.Struct):
@@ -92,17 +91,19 @@ class Conversation:
     """Answers the requests of one client."""
 
     def __init__(self, serving: "Callable[[], Serving]", *, has_hooks: bool = False) -> None:
-        self._serving = serving
+        self.serving = serving
+        self.notices: Json = tools.CAPABILITIES["resources"]
+        """Which notices of notes a client gets that listens"""
         self._introduction = tools.introduction(has_hooks=has_hooks)
-        self._at_once: dict[str, Callable[[Json], Json]] = {
+        self._at_once: Handlers = {
             "initialize": self._initialize,
             "ping": lambda params: {},
-            "server/discover": lambda params: self._discovered(),
+            "server/discover": self._discovered,
             "tools/list": lambda params: tools.list_tools(),
             "resources/templates/list": lambda params: tools.list_templates(),
             "prompts/list": lambda params: tools.list_prompts(),
         }
-        self._with_vault: dict[str, Callable[[Json], Json]] = {
+        self._with_vault: Handlers = {
             "tools/call": self._call,
             "resources/list": self._list,
             "resources/read": self._read,
@@ -116,7 +117,7 @@ class Conversation:
     def answer(self, method: str, params: Json) -> Json:
         """Returns the result of a request. Raises ProtocolError."""
         handler = self._at_once.get(method) or self._with_vault.get(method)
-        version = _named_version(params)
+        version = named_version(params)
         if handler is None or (version and method in ("initialize", "ping")):
             raise ProtocolError(METHOD_NOT_FOUND, f"there is no method `{method}`")
         if not version and method == "server/discover":
@@ -143,12 +144,13 @@ class Conversation:
         settled = version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {"protocolVersion": settled, **self._introduction}
 
-    def _discovered(self) -> Json:
+    def _discovered(self, params: Json) -> Json:
         """Returns the answer to `server/discover`."""
-        introduction = dict(self._introduction)
+        introduction = self._introduction | {"supportedVersions": STATELESS_VERSIONS}
         # Every result has it in `_meta`.
         del introduction["serverInfo"]
-        return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
+        introduction["capabilities"] = tools.CAPABILITIES | {"resources": self.notices}
+        return introduction
 
     def _call(self, params: Json) -> Json:
         call = _checked(params, _Call)
@@ -156,7 +158,7 @@ class Conversation:
         if call.name not in TOOLS:
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {call.name!r}")
         try:
-            serving = self._serving().of_session(_named_session(params))
+            serving = self.serving().of_session(_named_session(params))
         except VaultMemoryError as error:
             return protocol_results.failed(_opening_error(error))
         arguments = call.arguments or {}
@@ -168,27 +170,27 @@ class Conversation:
 
     def _list(self, params: Json) -> Json:
         cursor = _checked(params, _Page).cursor
-        return self._resources(lambda results, serving: results.of_resources(serving, cursor))
+        return self._resources(lambda serving: protocol_results.of_resources(serving, cursor))
 
     def _read(self, params: Json) -> Json:
         uri = _checked(params, _Read).uri
         return self._resources(
-            lambda results, serving: results.of_resource(serving, uri), {"uri": uri}
+            lambda serving: protocol_results.of_resource(serving, uri), {"uri": uri}
         )
 
     def _prompt(self, params: Json) -> Json:
         return self._resources(
-            lambda results, serving: table.part("dialogue.client_prompts").answer(serving, params)
+            lambda serving: table.part("dialogue.client_prompts").answer(serving, params)
         )
 
-    def _resources(self, ask: Callable[[Any, "Serving"], Json], about: Json | None = None) -> Json:
+    def _resources(self, ask: Callable[["Serving"], Json], about: Json | None = None) -> Json:
         """Returns what the vault answers. An error has `about` as its data."""
         try:
-            serving = self._serving()
+            serving = self.serving()
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), _opening_error(error)) from None
         try:
-            return ask(protocol_results, serving)
+            return ask(serving)
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), serving.explain(error), about) from None
 
@@ -271,7 +273,7 @@ def meta_of(params: Mapping[str, Any]) -> Json:
     return meta if isinstance(meta, dict) else {}
 
 
-def _named_version(params: Mapping[str, Any]) -> str:
+def named_version(params: Mapping[str, Any]) -> str:
     """Returns the version that a request names, or "". Raises ProtocolError."""
     meta = meta_of(params)
     if VERSION_KEY not in meta:

@@ -5,7 +5,7 @@ An example of the URI of a note is `vault:///Users/alice/memories/garden.md`.
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from vault_memory.search.note_reports import NoteInfo
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
 
-FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = {
+FUNCTIONS: Mapping[str, Any] = {
     name: getattr(tool_calls, name.removeprefix("memory_")) for name in TOOLS
 }
 """Tool → the function of `tool_calls` that has its name"""

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.addons import table
 from vault_memory.mcp import http_session
 from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, read_lines
 from vault_memory.mcp.protocol import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.mcp.http_session import Serving
     from vault_memory.rules.paths.scopes import Caller
 
+LISTEN = "subscriptions/listen"
 MOST_THREADS = 8
 MOST_WAITING = 1000
 """Requests that wait for a thread or run in one. More would fill the memory, and are refused."""
@@ -53,6 +55,7 @@ def serve(
     """
     vault = _Vault(open_vault, caller)
     conversation = Conversation(vault.serving, has_hooks=has_hooks)
+    conversation.notices = {"subscribe": True, "listChanged": True}
     loop = Loop(conversation, LineWriter(_take_stdout()))
     # Ctrl-C ends the process at once: every change to a file survives that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -115,12 +118,12 @@ class Request:
         self.method = method
         self.params = params
         self.cancelled = False
-        self._writer = writer
+        self.writer = writer
 
     def finish(self, outcome: Json) -> None:
         """Sends the answer, whose outcome has `result` or `error`; none if it was cancelled."""
         if not self.cancelled:
-            self._writer.write({"jsonrpc": "2.0", "id": self.id, **outcome})
+            self.writer.write({"jsonrpc": "2.0", "id": self.id, **outcome})
 
 
 class Loop:
@@ -188,8 +191,9 @@ class Loop:
                 request.cancelled = True
 
     def _begin(self, request: Request) -> None:
-        if self._conversation.is_quick(request.method):
-            self._answer(request)
+        notices = request.method == LISTEN and table.optional_part("dialogue.change_notices")
+        if not notices and self._conversation.is_quick(request.method):
+            self._answer(request, self._conversation.outcome)
             return
         with self._lock:
             refusal = self._refusal(request)
@@ -198,6 +202,11 @@ class Loop:
         if refusal is not None:
             code, message = refusal
             request.finish({"error": {"code": code, "message": message}})
+            return
+        if notices:
+            # A request that waits for changes would keep a thread from calls.
+            answer = notices.answer_of(self._conversation, request)
+            threading.Thread(target=self._answer, args=(request, answer), daemon=True).start()
             return
         self._waiting.put(request)
         if len(self._threads) < min(MOST_THREADS, len(self._active)):
@@ -220,10 +229,10 @@ class Loop:
                 self._leave(request)
                 request.finish({})
             else:
-                self._answer(request)
+                self._answer(request, self._conversation.outcome)
 
-    def _answer(self, request: Request) -> None:
-        outcome = self._conversation.outcome(request.method, request.params)
+    def _answer(self, request: Request, answer: Callable[[str, Json], Json]) -> None:
+        outcome = answer(request.method, request.params)
         self._leave(request)
         request.finish(outcome)
 

@@ -7,12 +7,11 @@ and in its `_meta`; earlier versions are settled by `initialize`, which changes 
 import base64
 import binascii
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 
 import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import CALLER, VaultService, opened
@@ -53,13 +52,8 @@ STATUSES = {
 """Code of an error → HTTP status since 2026-07-28; an earlier version has 200"""
 _ENCODED = re.compile(r"=\?base64\?(?P<text>[A-Za-z0-9+/]*=*)\?=")
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-
-def application(service: VaultService) -> App:
+def application(service: VaultService) -> ASGIApp:
     """Returns an ASGI app for streamable HTTP.
 
     The check of the token puts the caller into `scope["state"]["caller"]`. The app refuses a
