@@ -238,7 +238,7 @@ class Uninstaller:
             if not listed.isdisjoint((str(trace.path), str(trace.path.parent)))
         ]
         rows += [self._remove_folder(state) for state in self._states]
-        for folder in self._folders():
+        for folder in filter(os.path.isdir, self._folders()):
             # Fault: a folder that the user named may have other files.
             with suppress(OSError):
                 os.rmdir(folder)
