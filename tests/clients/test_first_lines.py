@@ -96,11 +96,11 @@ def test_from_a_checkout_to_a_line_that_a_bot_remembers(
         }
         search = printed(r"^(vault-memory search .*)$")
         with watching(printed(r"^(vault-memory run .*)$"), own):
-            found = until(
+            until((notes / ".vault-memory").exists, says="nothing watches")
+            until(
                 lambda: "Rosa fixes the roof" in person.follow(search, home, own),
                 says="the line is not found",
             )
-            assert found
             connect = printed(r"^\| Claude Code \| `([^`]+)`")
             person.follow(connect, notes, own)
             said = subprocess.run(
