@@ -47,7 +47,10 @@ def inspected(folder: Path, *server: str) -> "subprocess.CompletedProcess[str]":
 
 def test_the_inspector_accepts_the_schemas_of_our_tools(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
-    vault.mkdir()
+    note = vault / "Users" / "mira" / "memories" / "boats.md"
+    note.parent.mkdir(parents=True)
+    # A name without a note gets a remark about its spelling.
+    note.write_text("- rows the heron boat\n", encoding="utf-8")
     server = (str(programs.VAULT_MEMORY), "mcp", "--vault", str(vault), "--user", "mira")
 
     check = inspected(tmp_path, *server)
