@@ -28,8 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.addons.connector.client_documents import NoDocument
 from vault_memory.addons.connector.grants import Grants
-from vault_memory.addons.connector.provider import LOOPBACK, SCOPE, MemoryProvider
+from vault_memory.addons.connector.provider import SCOPE, MemoryProvider
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import LOOPBACK_HOSTS
 from vault_memory.errors import UsageError
 from vault_memory.http.auth import REALM, Access, RateLimiter, host_name, unauthorised
 from vault_memory.http.responses import refusal, reply
@@ -190,7 +191,7 @@ class Connector:
         request = await _with_client_id(request)
         resource = (await request.form()).get("resource")
         # Fault: a program would take the token for one of another server.
-        if resource is not None and str(resource).rstrip("/").lower() != self.resource.lower():
+        if resource is not None and not self._provider.is_ours(str(resource)):
             return _oauth_error(400, "invalid_target", f"this server is `{self.resource}`")
         response: Response = await TokenHandler(self._provider, self._authenticator).handle(request)
         return response
@@ -250,7 +251,7 @@ def _address(request: Request) -> str:
     """Returns the address of a client; behind a server of this machine, what that one says."""
     address = request.client.host if request.client else ""
     forwarded = request.headers.getlist("x-forwarded-for")
-    if address in LOOPBACK and forwarded:
+    if address in LOOPBACK_HOSTS and forwarded:
         # Fault: a client can send the header itself. The server in front adds the last entry.
         return forwarded[-1].rpartition(",")[2].strip()
     return address

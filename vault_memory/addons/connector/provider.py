@@ -31,6 +31,7 @@ from pydantic import AnyUrl, ValidationError
 from vault_memory.addons.connector import client_documents, grants
 from vault_memory.addons.connector.client_documents import ClientDocuments, NoDocument
 from vault_memory.addons.connector.grants import ConnectedProgram, Grants, MemoryAddress
+from vault_memory.config import LOOPBACK_HOSTS
 
 SCOPE = "memory"
 """The only scope: to read and change the memory of one person"""
@@ -41,7 +42,6 @@ MOST_REQUESTS = 500
 CODE_SECONDS = 60
 NO_SCHEMES = ("about", "blob", "data", "file", "ftp", "javascript", "vbscript", "ws", "wss")
 """Schemes that open no program that waits for an answer"""
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LONGEST_NAME = 80
 LONGEST_REGISTRATION = 4 << 10
 """Letters; one with several addresses has some 600"""
@@ -77,7 +77,7 @@ class KnownClient(OAuthClientInformationFull):
         requested = urlsplit(str(redirect_uri))
         if (
             requested.scheme != "http"
-            or requested.hostname not in LOOPBACK
+            or requested.hostname not in LOOPBACK_HOSTS
             or "@" in requested.netloc
         ):
             return False
@@ -161,7 +161,7 @@ class MemoryProvider(Provider):
     ) -> str:
         """Returns where the browser goes: to the question for the person. Raises AuthorizeError."""
         # Fault: a token for this server must not be asked for as one of another server.
-        if params.resource is not None and not self._is_ours(params.resource):
+        if params.resource is not None and not self.is_ours(params.resource):
             raise AuthorizeError("invalid_target", f"this server is `{self.resource}`")
         now = self._clock()
         key = secrets.token_urlsafe(24)
@@ -221,7 +221,8 @@ class MemoryProvider(Provider):
         # RFC 9207: without the issuer, a program could take the code to another server.
         return construct_redirect_uri(uri, **fields, state=params.state, iss=self.issuer)
 
-    def _is_ours(self, resource: str) -> bool:
+    def is_ours(self, resource: str) -> bool:
+        """Returns whether an address is that of the MCP of this server."""
         return resource.rstrip("/").lower() == self.resource.lower()
 
     # ---- codes and tokens ----------------------------------------------------------------
@@ -296,7 +297,7 @@ def redirect_problem(uri: str) -> str:
     if url.fragment or "@" in url.netloc:
         return f"`{uri}` has a fragment or a name before its host"
     # Fault: the code would be sent where others on the way can read it.
-    is_here = url.hostname in LOOPBACK or (url.hostname or "").endswith(".localhost")
+    is_here = url.hostname in LOOPBACK_HOSTS or (url.hostname or "").endswith(".localhost")
     if url.scheme == "http" and not is_here:
         return f"`{uri}` is not encrypted, and not on this computer"
     if not url.scheme or url.scheme in NO_SCHEMES or (url.scheme == "https" and not url.hostname):
