@@ -11,12 +11,11 @@ import httpx
 import pytest
 
 from tests.addons.connector.connected import CHALLENGE, VERIFIER
-from tests.addons.connector.test_proxies import free_port
 from tests.browser import acts
 from tests.browser.acts import expect
 from tests.browser.conftest import open_link
 from tests.browser.web_process import WebProcess
-from tests.scenarios.outside import Outside
+from tests.scenarios.outside import Outside, free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -5,7 +5,6 @@ import json
 import os
 import shlex
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -16,6 +15,7 @@ import pytest
 
 from tests.addons.fleet.running import OperatedFleet
 from tests.remote.servers import s3_stores
+from tests.scenarios.outside import free_port
 from tests.service.many import Vaults
 from tests.service.running_host import run
 from tests.service.test_service_manager import Manager
@@ -77,12 +77,6 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
     manager = Manager(str(tmp_path / "notify"))
     with manager.socket:
         yield manager
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.sampled

@@ -20,10 +20,10 @@ import httpx
 import pytest
 
 from tests.addons.connector.connected import Outsiders, Person
-from tests.addons.connector.test_proxies import free_port, running
+from tests.addons.connector.test_proxies import running
 from tests.clients import programs
 from tests.conftest import PROJECT
-from tests.scenarios.outside import Outside, outside, until
+from tests.scenarios.outside import Outside, free_port, outside, until
 from vault_memory.addons.page.browser_sessions import BrowserSessions
 
 __all__ = ["outside"]

@@ -14,8 +14,7 @@ import anyio
 import httpx
 
 from tests.addons.page.served_page import ServedPage
-from tests.http.served import access_of, digests_of
-from tests.scenarios.outside import until
+from tests.http.served import access_of, digests_of, running
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
 from vault_memory.addons.page.many_pages import HostPages
@@ -177,20 +176,6 @@ def serving_many(
         yield host
         for client in host.clients:
             client.close()
-
-
-@contextlib.contextmanager
-def running(server: Server, listening: Any) -> Iterator[None]:
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        until(lambda: server.started or not thread.is_alive(), pause=0.002)
-        yield
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE_SECONDS)
-        listening.close()
-        assert not thread.is_alive()
 
 
 Start = Callable[..., Host]

@@ -1,6 +1,7 @@
 """`serve` as its users have it: a real server on a real socket, asked by a real client."""
 
 import contextlib
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -88,6 +89,25 @@ def access_of(tokens: TokenTable, settings: dict[str, Any], local: Caller | None
 
 
 @contextlib.contextmanager
+def running(server: Server, listening: socket.socket) -> Iterator[None]:
+    """A server in a thread of this process, until the end of a test."""
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        until(
+            lambda: server.started or not thread.is_alive(),
+            pause=0.002,
+            says="the server does not start",
+        )
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_SECONDS)
+        listening.close()
+        assert not thread.is_alive()
+
+
+@contextlib.contextmanager
 def serving(
     memory: VaultMemory,
     callers: Mapping[str, Caller] = CALLERS,
@@ -102,21 +122,11 @@ def serving(
     app = app_of(memory, access_of(tokens_of(callers), settings, local), mounts)
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = Server(app, limits=limits)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
     url = "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
     served = Served(memory, url, server, str(uds) if uds else None)
-    until(
-        lambda: server.started or not thread.is_alive(),
-        pause=0.002,
-        says="the server does not start",
-    )
-    try:
-        yield served
-    finally:
-        for client in served.clients:
-            client.close()
-        server.should_exit = True
-        thread.join(PATIENCE_SECONDS)
-        listening.close()
-        assert not thread.is_alive()
+    with running(server, listening):
+        try:
+            yield served
+        finally:
+            for client in served.clients:
+                client.close()

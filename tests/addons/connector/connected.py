@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import re
 import ssl
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -18,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from mcp.types import CallToolResult, TextContent
 
-from tests.scenarios.outside import until
+from tests.http.served import running
 from vault_memory.addons.connector.connector import Connector
 from vault_memory.addons.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub
@@ -297,16 +296,11 @@ def connected(
         connector.around(application(service, connector.access(access), routes, requests)),
         stopping=hub.stop,
     )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
     state = memory.vault.state.path
     found = Connected(url, BrowserSessions(state), memory=memory, connector=connector)
-    try:
-        until(lambda: server.started, says="the server does not start")
-        yield found
-    finally:
-        for client in found.clients:
-            client.close()
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with running(server, listening):
+        try:
+            yield found
+        finally:
+            for client in found.clients:
+                client.close()

@@ -16,18 +16,11 @@ import pytest
 
 from tests.addons.connector.connected import Kept, Outsiders
 from tests.conftest import PROJECT
-from tests.scenarios.outside import Outside, until
+from tests.scenarios.outside import Outside, free_port, until
 from vault_memory.addons.page.browser_sessions import BrowserSessions
 
 GUIDE = (PROJECT / "docs/addons/connector.md").read_text("utf-8")
 WORDS = "lamp harbour seven geese"
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-    return port
 
 
 def answers(port: int) -> bool:

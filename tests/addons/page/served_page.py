@@ -2,13 +2,12 @@
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 
-from tests.scenarios.outside import until
+from tests.http.served import running
 from vault_memory.addons.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.page_app import PageSettings, page_application
@@ -103,15 +102,10 @@ def serving_page(
     settings = PageSettings(PageAddress(HOST, port), rights, setup=setup)
     app = page_application(memory, settings, hub)
     server = Server(app, stopping=hub.stop)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
     page = ServedPage(memory, port, BrowserSessions(memory.vault.state.path))
-    try:
-        until(lambda: server.started)
-        yield page
-    finally:
-        for client in page.clients:
-            client.close()
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with running(server, listening):
+        try:
+            yield page
+        finally:
+            for client in page.clients:
+                client.close()

@@ -12,13 +12,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.addons.fleet.ledger.servers import (
-    PASSWORD,
-    UNPRIVILEGED,
-    USER,
-    PostgresServer,
-    free_port,
-)
+from tests.addons.fleet.ledger.servers import PASSWORD, UNPRIVILEGED, USER, PostgresServer
+from tests.scenarios.outside import free_port
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 PACKAGE = "pgbouncer"
