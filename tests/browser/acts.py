@@ -40,8 +40,8 @@ def heading(tab: "Page") -> str:
 
 
 def script_runs(tab: "Page") -> None:
-    """Waits for the module of the page, which adds this button."""
-    expect(tab.get_by_role("button", name="Keys")).to_be_attached()
+    """Waits for the module of the page, which leaves this mark."""
+    expect(tab.locator("body[data-script]")).to_be_attached()
 
 
 def append(house: Outside, line: str, *options: str) -> None:

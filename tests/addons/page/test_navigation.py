@@ -5,13 +5,18 @@ import re
 import pytest
 
 from tests.addons.page.served_page import ServedPage
-from vault_memory.addons.page.navigation import NavigationTab, entries, tabs_at
+from vault_memory.addons.page.navigation import (
+    NavigationEntry,
+    NavigationTab,
+    entries,
+    memory_tabs,
+    tabs_at,
+)
 from vault_memory.addons.page.page_routes import ROUTES
 
 PLAIN = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path]
 BELOW = ["/note/MEMORY.md", "/edit/MEMORY.md", "/history/MEMORY.md", "/people/petrel"]
 WITHOUT_FRAME = ("/connection",)
-OUTSIDE = ("/search", *WITHOUT_FRAME)
 
 
 def views_of(text: str) -> str:
@@ -32,9 +37,8 @@ def test_each_view_has_six_places_and_is_in_one_of_them(page: ServedPage, path: 
         return
     views = views_of(answer.text)
     assert views.count("<li>") == 6
-    is_search = path == "/search"
-    assert views.count("aria-current") == (0 if is_search else 1)
-    assert ('id="find"' in answer.text) is not is_search
+    assert views.count("aria-current") == 1
+    assert answer.text.count('id="find"') == 1
 
 
 def test_a_person_sees_no_tab_of_the_whole_vault(page: ServedPage) -> None:
@@ -48,19 +52,31 @@ def test_every_view_with_a_frame_belongs_to_a_place() -> None:
     settings = [
         NavigationTab(path, path) for path in ("/sync", "/setup", "/doctor", "/connections")
     ]
-    places = entries(0, settings)
+    places = entries(0, memory_tabs([], []), settings)
 
     for path in [*PLAIN, *BELOW, "/nights/2026-05-27", "/conflicts/x"]:
         owners = [place.name for place in places if place.has(path)]
-        assert len(owners) == (0 if path in OUTSIDE else 1), path
+        assert len(owners) == (0 if path in WITHOUT_FRAME else 1), path
 
 
 def test_one_tab_is_marked_and_a_place_with_one_view_has_none() -> None:
-    places = entries(3, [NavigationTab("/sync", "Sync")])
+    memory = memory_tabs(["mira", "tomas"], ["harbour"])
+    places = entries(3, memory, [NavigationTab("/sync", "Sync")])
 
-    assert [tab.name for tab in tabs_at("/people/petrel", places) if tab.is_here] == [
-        "People and things"
-    ]
-    assert [tab.is_here for tab in tabs_at("/note/MEMORY.md", places)] == [False] * 4
-    assert tabs_at("/", places) == tabs_at("/sync", places) == []
+    names = ["Mira", "Tomas", "#harbour", "People and things", "All notes"]
+    assert [tab.name for tab in memory] == names
+    assert _marked("/people/petrel", "/people/petrel", places) == ["People and things"]
+    assert _marked("/about", "/about?name=tomas", places) == ["Tomas"]
+    assert _marked("/note/MEMORY.md", "/note/MEMORY.md", places) == []
+    assert tabs_at("/", "/", places) == tabs_at("/sync", "/sync", places) == []
     assert [place.waiting for place in places] == [0, 0, 3, 0, 0, 0]
+
+
+def test_a_vault_of_many_people_has_few_tabs() -> None:
+    memory = memory_tabs([f"person{number}" for number in range(400)], ["harbour"])
+
+    assert [tab.path for tab in memory[6:]] == ["/about", "/people", "/notes"]
+
+
+def _marked(path: str, tab: str, places: list[NavigationEntry]) -> list[str]:
+    return [each.name for each in tabs_at(path, tab, places) if each.is_here]

@@ -76,7 +76,17 @@ def test_the_templates_have_the_elements_that_the_script_looks_for(script: str):
     templates = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("templates/*.html"))
     ids = set(re.findall(r'byId\("([a-z-]+)"\)', script))
 
-    assert {"status", "state", "confirm", "confirm-text", "find", "keys", "keys-off"} == ids
+    assert {
+        "status",
+        "state",
+        "confirm",
+        "confirm-text",
+        "find",
+        "found",
+        "search",
+        "keys",
+        "keys-off",
+    } == ids
     missing = [name for name in ids if f'id="{name}"' not in templates]
     assert not missing
     assert " onclick=" not in templates

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vault_memory.addons.page.page_answers import page_path
+from vault_memory.addons.page.wording import person
+
 
 class NavigationTab(NamedTuple):
     """A view that one chooses within an entry."""
@@ -40,25 +43,39 @@ def _is_below(path: str, start: str) -> bool:
     return path == start or (start != "/" and path.startswith(f"{start}/"))
 
 
-def entries(waiting: int, settings: Sequence[NavigationTab]) -> list[NavigationEntry]:
-    """Returns the entries; `settings` are the tabs that this session has there."""
+MOST_SCOPES = 6
+"""Tabs of people and channels; `/about` names all"""
+
+
+def memory_tabs(people: Sequence[str], channels: Sequence[str]) -> list[NavigationTab]:
+    """Returns the tabs of what is remembered: a tab a person, a channel, and the lists of all."""
+    named = [NavigationTab(page_path("/about", name=name), person(name)) for name in people]
+    named += [NavigationTab(page_path("/about", channel=name), f"#{name}") for name in channels]
+    if len(named) > MOST_SCOPES:
+        named[MOST_SCOPES:] = [NavigationTab("/about", "All")]
+    return [
+        *named,
+        NavigationTab("/people", "People and things"),
+        NavigationTab("/notes", "All notes"),
+    ]
+
+
+def entries(
+    waiting: int, memory: Sequence[NavigationTab], settings: Sequence[NavigationTab]
+) -> list[NavigationEntry]:
+    """Returns the entries; `memory` and `settings` are the tabs that this session has there."""
     return [
         NavigationEntry("Home", (NavigationTab("/", "Home"),)),
         NavigationEntry(
             "Memory",
+            tuple(memory),
             (
-                NavigationTab("/about", "What is known"),
-                NavigationTab("/facts", "Facts"),
-                NavigationTab("/people", "People and things"),
-                NavigationTab("/notes", "All notes"),
+                *("/about", "/facts", "/people", "/note", "/notes"),
+                *("/edit", "/history", "/source", "/search"),
             ),
-            ("/note", "/edit", "/history", "/source"),
         ),
         NavigationEntry(
-            "Review",
-            (NavigationTab("/inbox", "Proposals"), NavigationTab("/conflicts", "Conflicts")),
-            ("/resolve",),
-            waiting,
+            "Review", (NavigationTab("/inbox", "Review"),), ("/conflicts", "/resolve"), waiting
         ),
         NavigationEntry(
             "Changes",
@@ -73,9 +90,12 @@ def entries(waiting: int, settings: Sequence[NavigationTab]) -> list[NavigationE
     ]
 
 
-def tabs_at(path: str, places: Sequence[NavigationEntry]) -> list[NavigationTab]:
-    """Returns the tabs around a view; none where there is but one."""
+def tabs_at(path: str, tab: str, places: Sequence[NavigationEntry]) -> list[NavigationTab]:
+    """Returns the tabs around the view at `path`, which belongs to the tab with the path `tab`.
+
+    There are none where a place has but one view.
+    """
     for entry in places:
         if entry.has(path) and len(entry.tabs) > 1:
-            return [tab._replace(is_here=_is_below(path, tab.path)) for tab in entry.tabs]
+            return [each._replace(is_here=_is_below(tab, each.path)) for each in entry.tabs]
     return []

@@ -31,7 +31,7 @@ from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSes
 from vault_memory.addons.page.events import EventHub, since_of, stream
 from vault_memory.addons.page.forms import form_fields, query_fields, read_form
 from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
-from vault_memory.addons.page.navigation import NavigationTab, entries, tabs_at
+from vault_memory.addons.page.navigation import NavigationTab, entries, memory_tabs, tabs_at
 from vault_memory.addons.page.outside_programs import ProgramGate
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
@@ -301,7 +301,8 @@ def _rendered(
     viewer: Viewer, session: BrowserSession, request: Request, view: PageView, event_id: str
 ) -> Response:
     record_id = request.query_params.get("done", "")
-    around = frame(viewer, session, request.url.path, record_id)
+    path = request.url.path
+    around = frame(viewer, session, path, view.data.get("tab", path), record_id)
     data = {**around, **view.data, "title": view.title, "event_id": event_id}
     return render.html(view.template, data, view.status)
 
@@ -425,8 +426,10 @@ ERROR_TITLES: Mapping[int, str] = {
 """Status → the title of the view of an error"""
 
 
-def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) -> dict[str, Any]:
-    """Returns what the template `base.html` shows around a view."""
+def frame(
+    viewer: Viewer, session: BrowserSession, path: str, tab: str, record_id: str
+) -> dict[str, Any]:
+    """Returns what the template `base.html` shows around the view at `path`, within a tab."""
     counts = viewer.counts()
     settings = [NavigationTab("/sync", "Sync")]
     if viewer.offers_setup():
@@ -435,10 +438,12 @@ def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) ->
         settings.append(NavigationTab("/doctor", "Health"))
     if viewer.has_connections():
         settings.append(NavigationTab("/connections", "Connections"))
-    places = entries(counts.proposals + counts.conflicts, settings)
+    memory = memory_tabs(viewer.people(), viewer.names("channel"))
+    places = entries(counts.proposals + counts.conflicts, memory, settings)
     return {
+        "vault": viewer.vault_name(),
         "entries": places,
-        "tabs": tabs_at(path, places),
+        "tabs": tabs_at(path, tab, places),
         "path": path,
         "here": page_path(path),
         "csrf": session.csrf,

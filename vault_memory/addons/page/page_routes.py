@@ -38,6 +38,7 @@ class PageRoute:
 
 ROUTES = (
     PageRoute("GET", "/", today_view.show, today_view.TodayFields),
+    PageRoute("POST", "/remember", today_view.remember, today_view.RememberFields),
     PageRoute("POST", "/today/undo", record_views.undo, record_views.UndoFields),
     PageRoute("POST", "/today/seen", today_view.see_all, today_view.SeenFields),
     PageRoute("POST", "/today/undo-night", record_views.undo_night, record_views.NightUndoFields),

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import jinja2
 from starlette.responses import Response
 
-from vault_memory.addons.page import diffs
+from vault_memory.addons.page import diffs, wording
 from vault_memory.addons.page.note_html.hidden_letters import Exact, finalize
 from vault_memory.addons.page.page_answers import note_path, page_path
 
@@ -60,7 +59,16 @@ def environment() -> jinja2.Environment:
     templates.globals.update(
         asset=asset_path, page_path=page_path, note_path=note_path, diff_lines=diffs.lines
     )
-    templates.filters.update(day=_day, moment=_moment, short_id=_short_id, exact=Exact)
+    templates.filters.update(
+        day=wording.day,
+        exact=Exact,
+        moment=wording.moment,
+        note_title=wording.note_title,
+        person=wording.person,
+        short_id=_short_id,
+        when=wording.when,
+        whose=wording.whose,
+    )
     return templates
 
 
@@ -99,19 +107,6 @@ def asset_path(name: str) -> str:
 @cache
 def _asset_bytes(name: str) -> bytes:
     return files("vault_memory.addons.page").joinpath("static", name).read_bytes()
-
-
-def _moment(text: str) -> str:
-    """Returns a time of ISO 8601 as people write it here: `2026-05-03 14:02`."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _day(text: str) -> str:
-    return _moment(text)[:10]
 
 
 def _short_id(text: str) -> str:

@@ -13,28 +13,29 @@ from vault_memory.api.daemon_client import DaemonRefused, ask
 if TYPE_CHECKING:
     from vault_memory.addons.page.outside_programs import ProgramGate
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.status_answers import SyncStatusJson
     from vault_memory.edits.reports import Check
 
 
-Level = Literal["good", "warn", "bad"]
+Level = Literal["good", "warn", "bad", ""]
 MOST_NAMES = 3
-"""Stale notes that the line names"""
+"""Notes that a detail names"""
 SYNC_WORDS = {
-    "ok": "sync ok",
+    "ok": "in step with the server",
     "working": "syncing",
-    "waiting": "sync waits",
-    "held": "sync holds deletions",
-    "stopped": "sync stopped",
-    "off": "sync off",
+    "waiting": "waits",
+    "held": "holds deletions",
+    "stopped": "stopped",
+    "off": "off",
 }
 
 
 class VaultState(NamedTuple):
-    """The state of the vault, for people."""
+    """The state of the vault, for people. What waits for a decision is no part of it."""
 
     level: Level
-    text: str
+    word: str
+    details: tuple[str, ...]
+    """sentences"""
 
 
 class Counts(NamedTuple):
@@ -44,49 +45,31 @@ class Counts(NamedTuple):
     conflicts: int
 
 
-def describe(memory: "VaultMemory", stale_notes: Collection[str], counts: Counts) -> VaultState:
+def describe(memory: "VaultMemory", stale_notes: Collection[str]) -> VaultState:
     """Returns the state; `stale_notes` are those that the session may see."""
     vitals = vitals_of(memory)
     sync = vitals["sync"] if vitals else memory.sync.status()
-    facts = [
-        "live" if vitals else "no daemon: the views read the vault themselves",
-        f"search by meaning {_semantic(memory, vitals)}",
-    ]
-    if sync:
-        facts.append(SYNC_WORDS[sync["state"]])
-    troubles = [*_watcher_troubles(vitals), *_waiting_troubles(stale_notes, counts, sync)]
-    level: Level = "good" if vitals else "warn"
-    # Fault: a green line above a conflict says that nothing is to be done.
-    if troubles:
-        level = "bad"
-    return VaultState(level, " · ".join([*facts, *troubles]))
+    level: Level = "good"
+    word = "Live"
+    details = [f"Search by meaning: {_semantic(memory, vitals)}."]
+    if stale_notes:
+        details.append(f"Not read yet: {_names(sorted(stale_notes))}.")
+    if sync and sync["state"] not in ("ok", "working", "off"):
+        level, word = "warn", "Sync waits"
+        details.append(f"Sync {SYNC_WORDS[sync['state']]}.")
+    if not vitals:
+        level, word = "", "Not watching"
+        details.append("Not watching: saves appear when you reload. Start `vault-memory run`.")
+    elif not vitals["watcher"].get("healthy", True):
+        level, word = "bad", "Vault not reachable"
+        details.append(f"The watcher: {vitals['watcher'].get('reason', '')}.")
+    return VaultState(level, word, tuple(details))
 
 
 def _semantic(memory: "VaultMemory", vitals: Any) -> str:
     if vitals:
         return str(vitals["semantic"])
     return memory.searcher.freshness().semantic
-
-
-def _watcher_troubles(vitals: Any) -> list[str]:
-    if not vitals or vitals["watcher"].get("healthy", True):
-        return []
-    return [f"the watcher has trouble: {vitals['watcher'].get('reason', '')}"]
-
-
-def _waiting_troubles(
-    stale_notes: Collection[str], counts: Counts, sync: "SyncStatusJson | None"
-) -> list[str]:
-    """Returns what waits for a person, or for the index."""
-    troubles = []
-    if stale_notes:
-        troubles.append(f"not read yet: {_names(sorted(stale_notes))}")
-    if sync and sync["held"]:
-        troubles.append(f"{len(sync['held'])} deletions wait for you")
-    if counts.conflicts:
-        noun = "conflict" if counts.conflicts == 1 else "conflicts"
-        troubles.append(f"{counts.conflicts} {noun}")
-    return troubles
 
 
 def vitals_of(memory: "VaultMemory") -> Any:

@@ -27,7 +27,7 @@ from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
-    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.contract.answers import ContextBlockJson, RememberedJson, SearchAnswerJson
     from vault_memory.contract.source_answers import SourceJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.reports import Check
@@ -121,6 +121,10 @@ class Viewer:
 
     # ---- the frame of each view --------------------------------------------------------
 
+    def vault_name(self) -> str:
+        """The name of the vault's folder."""
+        return self._memory.root.name
+
     def counts(self) -> Counts:
         """What waits for a person."""
         try:
@@ -139,7 +143,7 @@ class Viewer:
         """The state of the vault."""
         stale = self._memory.searcher.freshness().stale_files
         readable = [note for note in stale if self.notes.sees(note)]
-        return shared_answers.describe(self._memory, readable, self.counts())
+        return shared_answers.describe(self._memory, readable)
 
     def tells_secret(self, heading: str, lines: Sequence[str]) -> bool:
         """Return whether lines below a heading have a password, a key or a number."""
@@ -263,6 +267,13 @@ class Viewer:
         origin = self._memory.source(ref, scopes=self.scopes, around=around)
         return json_contract.of_source(origin)
 
+    def remember(self, text: str, scope: str) -> "RememberedJson":
+        """Keeps a sentence for good. Raises NotHere for a scope of others, UsageError for no text."""
+        if scope not in self.scopes:
+            raise NotHere
+        remembered = self._memory.remember(text, scope=scope, source="cli")
+        return json_contract.of_remembered(remembered)
+
     # ---- people, and what a bot may read of them ---------------------------------------
 
     def names(self, kind: str) -> list[str]:
@@ -271,6 +282,11 @@ class Viewer:
         return sorted(
             scope.removeprefix(prefix) for scope in self.scopes if scope.startswith(prefix)
         )
+
+    def people(self) -> list[str]:
+        """The people of the session, the owner of the vault first."""
+        owner = self.owner()
+        return sorted(self.names("user"), key=lambda name: (name != owner, name))
 
     def owner(self) -> str:
         """The person whose notes are at the root of the vault."""

@@ -75,6 +75,7 @@ function stored(storage, call, ...values) {
     return null;
   }
 }
+const kept = (...call) => stored("sessionStorage", ...call);
 
 function makeButton(textContent, onclick) {
   const button = document.createElement("button");
@@ -97,7 +98,8 @@ let disabled = [];
 
 /** Shows the buttons that need this module. */
 function showButtons(root) {
-  for (const button of all("[data-copy], [data-opens]", root)) button.hidden = false;
+  for (const button of all("[data-copy], [data-opens]", root))
+    button.hidden = button.dataset.copy && !navigator.clipboard;
 }
 
 /** Names an element by its id or its place, to find it in a newer part. */
@@ -174,7 +176,7 @@ function update(fresh) {
 }
 
 /** Returns a view as the server shows it now; null when it cannot. */
-async function load(address) {
+async function load(address, isView = true) {
   const headers = { Accept: "text/html", "X-Live": "1" };
   const base = first("form[data-save] [name=revision]");
   if (base) headers["X-Base"] = base.value;
@@ -185,7 +187,7 @@ async function load(address) {
     setOffline(false);
     if (response.ok) {
       asOf = new Date();
-      document.title = view.title;
+      if (isView) document.title = view.title;
       return view;
     }
     say(first("h1", view)?.textContent ?? `error ${response.status}`);
@@ -271,16 +273,22 @@ function follow() {
 // -- Search while typing
 
 function searchAsTyped() {
-  const form = first("form[data-search]");
-  const action = form && new URL(form.getAttribute("action"), location.href);
-  if (action?.pathname !== location.pathname) return;
+  const form = byId("search");
+  if (!form) return;
+  const action = new URL(form.getAttribute("action"), location.href);
+  const isView = action.pathname === location.pathname;
   let timer;
   const search = async () => {
     const mine = ++searches;
     const address = addressOf(action, new FormData(form));
-    const fresh = await load(address);
+    const fresh = await load(address, isView);
     // A newer question has been asked meanwhile.
     if (!fresh || mine !== searches) return;
+    if (!isView) {
+      const hits = address.search && fresh.getElementById("hits");
+      byId("found").replaceChildren(...(hits?.childNodes ?? []));
+      return;
+    }
     history.replaceState(null, "", address);
     for (const part of all(LIVE)) {
       const next = fresh.getElementById(part.id);
@@ -292,18 +300,20 @@ function searchAsTyped() {
     clearTimeout(timer);
     timer = setTimeout(search, TYPING_MS);
   };
-  form.addEventListener("input", plan);
-  form.addEventListener("compositionend", plan);
+  // The filters of the view belong to the form, and are not within it.
+  for (const field of form.elements) {
+    field.addEventListener("input", plan);
+    field.addEventListener("compositionend", plan);
+  }
 }
 
 // -- Typed text
 
 function keepText() {
-  const keep = (...call) => stored("sessionStorage", ...call);
-  for (const { dataset } of all("[data-saved]")) keep("removeItem", `keep:${dataset.saved}`);
+  for (const { dataset } of all("[data-saved]")) kept("removeItem", `keep:${dataset.saved}`);
   for (const box of all("textarea[data-keep]")) {
     const key = `keep:${box.dataset.keep}`;
-    const text = keep("getItem", key);
+    const text = kept("getItem", key);
     const button = makeButton("Bring back what you typed", () => {
       box.value = text;
       box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -312,8 +322,8 @@ function keepText() {
     });
     if (text !== null && text !== box.value) box.before(button);
     box.addEventListener("input", () => {
-      if (box.value === box.defaultValue) keep("removeItem", key);
-      else keep("setItem", key, box.value);
+      if (box.value === box.defaultValue) kept("removeItem", key);
+      else kept("setItem", key, box.value);
     });
   }
 }
@@ -327,9 +337,22 @@ function currentItem() {
   return item ?? all("[data-item]").find((other) => current && other.dataset.key === current);
 }
 
+/** Closes the menu around an element, or leaves its form. Returns whether there was one. */
+function close({ form, parentElement }) {
+  const menu = parentElement?.closest(".menu[open]");
+  const cancel = form && first("a.cancel", form);
+  if (menu) menu.open = false;
+  if (menu) first("summary", menu).focus();
+  else cancel?.click();
+  return menu || cancel;
+}
+
 function step(distance) {
   const items = all("[data-item]");
-  const index = items.indexOf(currentItem());
+  // After a decision, the next item is the one that came after the decided one.
+  const after = current ? "" : kept("getItem", "after");
+  const place = items.findIndex(({ dataset }) => dataset.key === after);
+  const index = place > 0 ? place - 1 : items.indexOf(currentItem());
   const next = items[index < 0 && distance < 0 ? items.length - 1 : index + distance];
   if (!next) return;
   current = next.dataset.key ?? "";
@@ -358,13 +381,12 @@ async function undo() {
 
 function act(action, target) {
   const [name, view] = action.split(" ");
-  const box = byId("find") ?? first("input[type=search]");
   if (name === "next") step(1);
   else if (name === "previous") step(-1);
   else if (name === "undo") undo();
   else if (name === "go") location.assign(VIEWS[view]);
   else if (name === "help") byId("keys")?.showModal();
-  else if (name === "search") box?.focus();
+  else if (name === "search") byId("find")?.focus();
   else if (name === "open") target.matches("[data-item]") && first("a[href]", target)?.click();
   else if (name !== "back") buttonOf(name)?.click();
   else if (document.referrer.startsWith(`${location.origin}/`)) history.back();
@@ -381,6 +403,12 @@ function listenToKeys() {
       event.preventDefault();
       form.requestSubmit();
     }
+    if (key === "Escape" && close(target)) return;
+    // A line ends with Enter, as in a field.
+    if (key === "Enter" && !event.shiftKey && !event.isComposing && target.matches("textarea.short")) {
+      event.preventDefault();
+      target.form.requestSubmit();
+    }
     const isElsewhere = target.closest("input, textarea, select, dialog[open]");
     if (isCommand || isElsewhere || event.isComposing || isOff()) return;
     const action = read(key, Date.now());
@@ -391,20 +419,9 @@ function listenToKeys() {
   if (!off) return;
   off.checked = isOff();
   off.onchange = () => stored("localStorage", "setItem", "keys", off.checked ? "off" : "on");
-  // When the keys are off, only a button leads to this dialog.
-  const button = makeButton("Keys");
-  button.dataset.opens = "keys";
-  first("header")?.append(button);
 }
 
 // -- Start
-
-function copy(text) {
-  const failed = () => say("not copied: select the text");
-  const writing = navigator.clipboard?.writeText(text);
-  if (writing) writing.then(() => say("copied"), failed);
-  else failed();
-}
 
 function start() {
   for (const part of all(LIVE)) served.set(part, part.outerHTML);
@@ -412,12 +429,23 @@ function start() {
   const on = (type, listen) => document.addEventListener(type, listen);
   on("input", ({ target }) => target.form && touched.add(target.form));
   on("click", ({ target }) => {
+    for (const menu of all(".menu[open]")) menu.open = menu.contains(target);
+    if (!target.closest("#search")) byId("found")?.replaceChildren();
     const button = target.closest("[data-copy], [data-opens]");
     if (button?.dataset.opens) byId(button.dataset.opens)?.showModal();
-    else if (button) copy(button.dataset.copy);
+    else if (button)
+      navigator.clipboard.writeText(button.dataset.copy).then(
+        () => say("copied"),
+        () => say("not copied: select the text"),
+      );
   });
   // The browser would leave the page, and its typed text.
-  on("submit", (event) => isOffline && event.target.method !== "dialog" && event.preventDefault());
+  on("submit", (event) => {
+    if (isOffline && event.target.method !== "dialog") event.preventDefault();
+    const items = all("[data-item]");
+    const index = items.indexOf(event.target.closest("[data-item]"));
+    kept("setItem", "after", items[index + 1]?.dataset.key ?? "");
+  });
   on("visibilitychange", () => isDue && refresh());
   addEventListener("pagehide", () => (isLeaving = true));
   addEventListener("pageshow", (event) => {
@@ -428,6 +456,7 @@ function start() {
   searchAsTyped();
   listenToKeys();
   follow();
+  document.body.dataset.script = "";
 }
 
 if (globalThis.document) start();

@@ -257,6 +257,10 @@ class RecordViewer:
         record, _ = self._find(prefix)
         return record
 
+    def newest_of(self, note: str) -> str:
+        """Return the id of the newest record of a note; empty without one."""
+        return next((record.id for record in self.newest_first() if record.note == note), "")
+
     def row(self, prefix: str) -> RecordRow:
         """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
         record, undone_by = self._find(prefix)

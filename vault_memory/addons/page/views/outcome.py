@@ -12,6 +12,7 @@ from vault_memory.errors import UsageError
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
+    from vault_memory.contract.answers import RememberedJson
     from vault_memory.edits.edit_result import Edit
 
 WAITS = 202
@@ -90,6 +91,19 @@ def secret_question(viewer: Viewer, action: str, form: object) -> PageView | Non
     to = fields.get("to") or note_path(note)
     again = {"action": action, "fields": fields}
     return _outcome("Not done yet", REFUSED, note, [_SECRET], to, again)
+
+
+_NOT_REMEMBERED = {
+    "duplicate": Refusal("", "The memory has this already.", "Search finds it."),
+    "pending": Refusal("", "Another program writes into the note now.", _WAIT_HINT),
+}
+
+
+def not_remembered(text: str, remembered: "RememberedJson", to: str) -> PageView:
+    """Return why a text was not remembered, or not yet."""
+    refusal = _NOT_REMEMBERED.get(remembered["outcome"])
+    refusal = refusal or Refusal("", remembered["reason"], _OTHER_HINT)
+    return _outcome("Not done", WAITS, remembered["note"], [refusal._replace(op=text)], to)
 
 
 def _outcome(

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from vault_memory.addons.page.page_answers import PageView, Redirect
+from vault_memory.addons.page.forms import AskedFields
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.record_viewer import RecordGroup, RecordRow, grouped, row_of
+from vault_memory.addons.page.views.outcome import not_remembered, own_path
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
@@ -34,6 +36,18 @@ class SeenFields(msgspec.Struct):
 
     id: str
     """the newest record of the view: what came later is new still"""
+
+
+class RememberFields(AskedFields):
+    """The form of *Remember*."""
+
+    text: str
+    scope: str
+    to: str = "/"
+
+    def words(self) -> tuple[str, list[str]]:
+        """Returns no heading, and what is to be remembered."""
+        return "", [self.text]
 
 
 class NewRecords(NamedTuple):
@@ -77,6 +91,14 @@ def see_all(viewer: Viewer, form: SeenFields) -> Redirect:
     record = viewer.records.find(form.id)
     viewer.records.mark_seen(record.id)
     return Redirect("/")
+
+
+def remember(viewer: Viewer, form: RememberFields) -> Answer:
+    own_path(form.to)
+    remembered = viewer.remember(form.text, form.scope)
+    if remembered["outcome"] == "added":
+        return Redirect(form.to, viewer.records.newest_of(remembered["note"]))
+    return not_remembered(form.text, remembered, form.to)
 
 
 def _new_records(viewer: Viewer) -> NewRecords:
