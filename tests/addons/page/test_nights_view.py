@@ -1,6 +1,6 @@
 """The nights on the page: their reports, which one is next, and which ones failed."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -22,21 +22,6 @@ def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None
     # That night was months ago, and no daemon runs.
     assert "The last night has not run" in text
     assert "vault-memory sleep --due" in text
-
-
-@pytest.mark.sampled
-def test_the_tables_count_nights_and_weeks(own_page: ServedPage) -> None:
-    memory = own_page.memory
-    sleep(memory)
-    op = {"op": "add_heading", "heading": "Evenings", "lines": ["Sings"]}
-    memory.apply("Users/mira/lantern/config/USER.md", [op], source="cli")
-    year, week, _ = datetime.now().astimezone().isocalendar()
-    name = f"{year}-W{week:02}"
-
-    text = own_page.browser("mira").get("/nights").text
-
-    assert f'<th scope="row">{name}</th><td>1</td><td>0</td>' in text
-    assert "style=" not in text
 
 
 @pytest.mark.sampled

@@ -1,9 +1,9 @@
 """Log and nights: who changed what, when and why, what each night learned, and undo of both."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -26,36 +26,6 @@ from vault_memory.rules.edits.audit_record import Record
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Record
-
-
-WEEKS = 26
-
-
-class Week(NamedTuple):
-    """A row of the table of weeks."""
-
-    name: str
-    """`2026-W07`"""
-    notes: int
-    facts: int
-
-
-def weeks(
-    notes: Iterable[date], facts: Iterable[date], last: date, count: int = WEEKS
-) -> list[Week]:
-    """Return the weeks up to that of `last`, with those in which nothing happened."""
-    note_counts = Counter(map(_week_name, notes))
-    fact_counts = Counter(map(_week_name, facts))
-    rows: list[Week] = []
-    for ago in reversed(range(count)):
-        name = _week_name(last - timedelta(weeks=ago))
-        rows.append(Week(name, note_counts[name], fact_counts[name]))
-    return rows
-
-
-def _week_name(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02}"
 
 
 PART = 50
@@ -239,57 +209,25 @@ class NightCounts:
     """how many of its records are undone now"""
 
 
-@dataclass(slots=True)
-class LearnedCounts:
-    """What the nights wrote, and when notes and facts were written by anybody."""
-
-    nights: dict[str, NightCounts] = field(default_factory=dict)
-    """by the date of the night"""
-    note_days: set[tuple[date, str]] = field(default_factory=set)
-    """the days on which a note was written"""
-    fact_days: list[date] = field(default_factory=list)
-    """a day for each fact"""
-
-
-def count_learned(
-    records: Iterable[tuple[Record, str]], kind_of: Callable[[str], str]
-) -> LearnedCounts:
-    """Count records, each with the id of the record that undid it.
-
-    `kind_of` returns the kind of a note.
-    """
-    counts = LearnedCounts()
-    for record, undone_by in records:
-        if record.before == record.after:
-            continue
-        is_facts = kind_of(record.note) == "facts"
-        lines = _added(record)
-        _count_day(counts, record, is_facts, lines)
+def learned_by_night(viewer: Viewer) -> defaultdict[str, NightCounts]:
+    """Count what each night wrote, by its date."""
+    counts: defaultdict[str, NightCounts] = defaultdict(NightCounts)
+    for record, undone_by in viewer.records.with_undoing():
         night = night_of(record)
-        if night:
-            night_counts = counts.nights.setdefault(night, NightCounts())
-            night_counts.records += 1
-            night_counts.undone += bool(undone_by)
-            night_counts.facts += lines if is_facts else 0
-            night_counts.lines += 0 if is_facts else lines
+        if not night or record.before == record.after:
+            continue
+        is_facts = viewer.records.kind(record.note) == "facts"
+        lines = _added(record)
+        counts[night].records += 1
+        counts[night].undone += bool(undone_by)
+        counts[night].facts += lines if is_facts else 0
+        counts[night].lines += 0 if is_facts else lines
     return counts
 
 
 def _added(record: Record) -> int:
     ops = [applied for applied in record.applied if applied.outcome == "applied"]
     return sum(1 for applied in ops if applied.op.get("op") in ADDING_OPS)
-
-
-def _count_day(counts: LearnedCounts, record: Record, is_facts: bool, lines: int) -> None:
-    try:
-        day = datetime.fromisoformat(record.ts).astimezone().date()
-    except (ValueError, OverflowError):
-        # A person may edit the audit, and a sync program may cut it.
-        return
-    if is_facts:
-        counts.fact_days += [day] * lines
-    else:
-        counts.note_days.add((day, record.note))
 
 
 # --- Nights view ---
@@ -316,7 +254,7 @@ class NightRow(NamedTuple):
 
 def show_nights(viewer: Viewer, query: NightsFields) -> PageView:
     reports = viewer.nights.reports()
-    learned = _learned(viewer)
+    learned = learned_by_night(viewer)
     next_begins = viewer.nights.next_begins()
     rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
     data = {
@@ -325,7 +263,6 @@ def show_nights(viewer: Viewer, query: NightsFields) -> PageView:
         "rows": rows,
         "unfinished": [row for row in rows if row.unfinished],
         "left_out": len(reports) - len(rows),
-        "weeks": _weeks(learned),
     }
     return PageView("nights.html", "Nights", data)
 
@@ -337,7 +274,7 @@ def show_night(viewer: Viewer, query: NightFields) -> PageView:
         raise NotHere("there is no report of such a night", hint="see all nights")
     index = nights.index(query.night)
     report = reports[index]
-    row = _row(report, _learned(viewer))
+    row = _row(report, learned_by_night(viewer))
     data = {
         "row": row,
         "html": as_html(report.text),
@@ -356,18 +293,5 @@ def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:
     return reports[0].night < last_begun.isoformat()
 
 
-def _row(report: StoredNight, learned: LearnedCounts) -> NightRow:
-    counts = learned.nights.get(report.night, NightCounts())
-    return NightRow(report.night, report.scopes, report.unfinished, counts)
-
-
-def _weeks(learned: LearnedCounts) -> list[Week]:
-    """Return the last weeks, the newest at the end."""
-    note_days = [day for day, _ in learned.note_days]
-    today = datetime.now().astimezone().date()
-    return weeks(note_days, learned.fact_days, today)
-
-
-def _learned(viewer: Viewer) -> LearnedCounts:
-    records = viewer.records.with_undoing()
-    return count_learned(records, viewer.records.kind)
+def _row(report: StoredNight, learned: defaultdict[str, NightCounts]) -> NightRow:
+    return NightRow(report.night, report.scopes, report.unfinished, learned[report.night])
