@@ -94,7 +94,7 @@ def empty_house(tmp_path: "Path") -> Outside:
 def test_everybody_can_read_every_view_of_a_full_vault(
     full_house: Outside, signed_in: Web, tab: "Page"
 ) -> None:
-    signed_in("--setup")
+    signed_in()
     goto(tab, "/doctor")
     tab.get_by_role("button", name="Examine").click()
     expect(tab.get_by_role("table")).to_be_visible()
@@ -105,7 +105,7 @@ def test_everybody_can_read_every_view_of_a_full_vault(
 
 
 def test_everybody_can_read_every_view_of_an_empty_vault(empty_house: Outside, tab: "Page") -> None:
-    process = WebProcess(empty_house, ("--setup",))
+    process = WebProcess(empty_house)
     try:
         tab.goto(process.start())
         problems = _problems_here(tab, "/open")

@@ -12,7 +12,7 @@ from vault_memory.addons.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.running import PageAddress
-from vault_memory.addons.page.shared_answers import SetupOffer
+from vault_memory.addons.page.shared_answers import MachineSight
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.listen import Server, at_address
 
@@ -20,7 +20,7 @@ HOST = "vault-test.localhost"
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 PATIENCE_SECONDS = 120
 ALL_RIGHTS = Rights()
-NO_SETUP = SetupOffer()
+THIS_MACHINE = MachineSight()
 
 
 @dataclass
@@ -93,13 +93,13 @@ class Browser:
 
 @contextlib.contextmanager
 def serving_page(
-    memory: VaultMemory, rights: Rights = ALL_RIGHTS, setup: SetupOffer = NO_SETUP
+    memory: VaultMemory, rights: Rights = ALL_RIGHTS, machine: MachineSight = THIS_MACHINE
 ) -> Iterator[ServedPage]:
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)
     port = listening.getsockname()[1]
     hub = EventHub(memory)
-    settings = PageSettings(PageAddress(HOST, port), rights, setup=setup)
+    settings = PageSettings(PageAddress(HOST, port), rights, machine=machine)
     app = page_application(memory, settings, hub)
     server = Server(app, stopping=hub.stop)
     page = ServedPage(memory, port, BrowserSessions(memory.vault.state.path))

@@ -1,6 +1,7 @@
 """Set up on the page: it writes what the commands write, and only for a session that may."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from tests.addons.page.served_page import ServedPage, serving_page
 from tests.addons.page.test_same_as_cli import Copy
 from vault_memory.addons.page.browser_sessions import Rights
-from vault_memory.addons.page.shared_answers import SetupOffer
+from vault_memory.addons.page.shared_answers import MachineSight
 
 ROW = re.compile(r"<tr>\s*<th scope=\"row\">(\w+)<br>(.*?)</tr>", re.DOTALL)
 
@@ -31,17 +32,29 @@ def test_each_layout_shows_what_it_claims_and_whose(own_page: ServedPage) -> Non
     assert "user:tomas: " in rows["shared"]
     assert "user:main: " in rows["plain"]
     assert 'aria-label="Use: the layout obsidian, ' in rows["obsidian"]
-    for command in ("install HOST", "remote add URL --login", "models", "layout NAME"):
+    for command in ("install codex --user NAME", "remote add URL --login", "models", "layout NAME"):
         assert f"vault-memory {command}" in text
 
 
-def test_the_bots_that_install_connects_are_named(tmp_path: Path) -> None:
+def test_the_programs_on_this_machine_are_named_with_their_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / "config" / "zed").mkdir(parents=True)
     copy = Copy.at(tmp_path / "copy")
-    offer = SetupOffer(hosts=("claude-code",))
-    with copy.open() as memory, serving_page(memory, setup=offer) as page:
-        text = page.browser().get("/setup").text
+    machine = MachineSight(folder="/home/mira/my notes")
+    with copy.open() as memory:
+        with serving_page(memory, machine=machine) as page:
+            text = page.browser().get("/setup").text
+        with serving_page(memory, machine=MachineSight(hosts=False)) as page:
+            elsewhere = page.browser().get("/setup").text
 
-    assert "vault-memory install claude-code --user NAME" in text
+    assert unescape(text).count("--vault '/home/mira/my notes' install codex --user NAME") == 3
+    assert "install zed" in text
+    assert "install cursor" not in text
+    assert "vault-memory install" not in elsewhere
 
 
 @pytest.mark.sampled
@@ -106,33 +119,20 @@ def test_a_forged_choice_writes_nothing(tmp_path: Path, path: str, fields: dict[
     assert not config_of(copy)
 
 
-def test_a_vault_with_a_layout_is_set_up_only_when_asked(tmp_path: Path) -> None:
+def test_a_layout_that_is_set_is_shown_as_in_use(tmp_path: Path) -> None:
     copy = Copy.at(tmp_path / "copy")
     assert copy.outside.run("layout", "shared").code == 0
 
-    with copy.open() as memory:
-        with serving_page(memory) as page:
-            browser = page.browser()
-            closed = browser.get("/setup")
-            refused = browser.post("/setup/layout", {"name": "plain"})
-            home = browser.get("/search").text
-        with serving_page(memory, setup=SetupOffer(always=True)) as page:
-            opened = page.browser().get("/setup")
+    with copy.open() as memory, serving_page(memory) as page:
+        text = page.browser().get("/setup").text
 
-    assert (closed.status_code, refused.status_code) == (404, 404)
-    assert 'href="/setup"' not in home
-    assert opened.status_code == 200
-    assert "in use" in in_main(opened.text)
+    assert "in use" in in_main(text)
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("users", "may_write"), [(("mira",), True), ((), False), (("mira",), False)]
-)
-def test_setup_is_absent_for_a_session_that_may_not_do_it(
-    own_page: ServedPage, users: tuple[str, ...], may_write: bool
-) -> None:
-    browser = own_page.browser(*users, may_write=may_write)
+@pytest.mark.parametrize("may_write", [True, False])
+def test_a_session_of_some_people_sees_no_setup(own_page: ServedPage, may_write: bool) -> None:
+    browser = own_page.browser("mira", may_write=may_write)
 
     absent = browser.get("/nothing-here")
     view = browser.get("/setup")
@@ -143,10 +143,21 @@ def test_setup_is_absent_for_a_session_that_may_not_do_it(
     assert 'href="/setup"' not in browser.get("/search").text
 
 
-def test_a_page_for_one_person_offers_no_setup(tmp_path: Path) -> None:
+def test_a_session_that_only_reads_sees_the_setup_without_a_form(page: ServedPage) -> None:
+    browser = page.browser(may_write=False)
+
+    view = browser.get("/setup")
+    button = browser.post("/setup/layout", {"name": "plain"})
+
+    assert view.status_code == 200
+    assert "user:mira: " in view.text
+    assert "<form" not in in_main(view.text)
+    assert button.status_code == 403
+
+
+def test_a_page_for_one_person_has_no_setup(tmp_path: Path) -> None:
     copy = Copy.at(tmp_path / "copy")
-    offer = SetupOffer(always=True)
-    with copy.open() as memory, serving_page(memory, Rights(("mira",)), offer) as page:
+    with copy.open() as memory, serving_page(memory, Rights(("mira",))) as page:
         assert page.browser().get("/setup").status_code == 404
 
 

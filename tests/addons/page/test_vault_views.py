@@ -52,14 +52,13 @@ def test_a_vault_without_a_server_names_the_command(page: ServedPage) -> None:
 
 def test_the_doctor_shows_how_long_searches_took(own_page: ServedPage) -> None:
     browser = own_page.browser()
-    assert "How long searches took" not in browser.get("/doctor").text
+    assert "searches on this page took" not in browser.get("/doctor").text
 
     for _ in range(3):
         assert browser.get("/search?q=lamp").status_code == 200
 
     text = browser.get("/doctor").text
-    assert "How long searches took" in text
-    assert "</th><td>3</td><td>" in text
+    assert "searches on this page took" in text
 
 
 class Counter:

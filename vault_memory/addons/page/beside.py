@@ -20,6 +20,7 @@ from vault_memory.addons.page.running import (
     announced_host,
     default_address,
 )
+from vault_memory.addons.page.shared_answers import MachineSight
 from vault_memory.http import listen
 from vault_memory.http.beside_calls import page_beside_calls
 
@@ -88,4 +89,7 @@ def _host_settings(settings: "Serve", listening: "Listening") -> PageSettings:
     # A browser leads each name below `localhost` to this machine.
     is_local = listen.is_local(settings.host)
     name = "vaults.localhost" if is_local else settings.host
-    return PageSettings(PageAddress(name, port), allowed_hosts=settings.allowed_hosts)
+    # The programs of this machine are not those of the people who look.
+    machine = MachineSight(hosts=False)
+    address = PageAddress(name, port)
+    return PageSettings(address, allowed_hosts=settings.allowed_hosts, machine=machine)

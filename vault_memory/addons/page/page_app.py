@@ -37,7 +37,7 @@ from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Red
 from vault_memory.addons.page.page_routes import ROUTES, PageRoute
 from vault_memory.addons.page.passphrases import Passphrases
 from vault_memory.addons.page.running import PageAddress
-from vault_memory.addons.page.shared_answers import SetupOffer, SharedAnswers
+from vault_memory.addons.page.shared_answers import MachineSight, SharedAnswers
 from vault_memory.addons.page.signing import Signing, sign_in_target
 from vault_memory.addons.page.viewer import SessionAccess, Viewer
 from vault_memory.addons.page.views.outcome import secret_question
@@ -158,7 +158,7 @@ class PageSettings(NamedTuple):
     rights: Rights = Rights()
     """the most that a session may see and do"""
     allowed_hosts: tuple[str, ...] = ()
-    setup: SetupOffer = SetupOffer()
+    machine: MachineSight = MachineSight()
     connector: ProgramGate | None = None
     """asks whether programs outside may have the memory"""
     key_prefix: str = ""
@@ -184,7 +184,7 @@ def page_application(memory: VaultMemory, settings: PageSettings, hub: EventHub)
     state = memory.vault.state.path
     sessions = BrowserSessions(state, key_prefix=settings.key_prefix)
     guard = guard_of(settings, sessions)
-    shared = SharedAnswers(hub.news, setup=settings.setup, connector=settings.connector)
+    shared = SharedAnswers(hub.news, machine=settings.machine, connector=settings.connector)
     viewers = Viewers(memory, settings.rights, shared)
     passphrases = Passphrases(state)
     page = PageParts(memory, settings, guard, viewers, hub, passphrases)
@@ -432,9 +432,8 @@ def frame(
     """Returns what the template `base.html` shows around the view at `path`, within a tab."""
     counts = viewer.counts()
     settings = [NavigationTab("/sync", "Sync")]
-    if viewer.offers_setup():
-        settings.insert(0, NavigationTab("/setup", "Set up"))
     if viewer.sees_all:
+        settings.insert(0, NavigationTab("/setup", "Vault"))
         settings.append(NavigationTab("/doctor", "Health"))
     if viewer.has_connections():
         settings.append(NavigationTab("/connections", "Connections"))

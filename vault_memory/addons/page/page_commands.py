@@ -1,5 +1,6 @@
 """`web`: the page, where people see, correct and take back in a browser what is remembered."""
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.addons import table
 from vault_memory.addons.page import (
     browser_sessions,
     events,
@@ -42,8 +42,6 @@ class WebOptions:
     host: str | None
     port: int | None
     no_browser: bool
-    setup: bool
-    """shows the view Set up in any case"""
 
     def rights(self) -> "Rights":
         """Return what the page may show and do."""
@@ -65,7 +63,6 @@ class WebOptions:
     help="The port. Default: one of its own for each vault.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option("--setup", is_flag=True, help="Show the view Set up, although a layout is set.")
 @click.option("--link", is_flag=True, help="Print one more link to the running page.")
 @click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
 @click.option(
@@ -167,7 +164,7 @@ def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None
         place,
         options.rights(),
         serve.allowed_hosts,
-        shared_answers.SetupOffer(options.setup, _programs()),
+        shared_answers.MachineSight(folder=_folder(memory, host)),
     )
     hub = events.EventHub(memory)
     app = page_app.page_application(memory, settings, hub)
@@ -212,7 +209,7 @@ def open_page(context: Context, state: "Path", url: str, *, in_browser: bool) ->
         click.launch(str(running.write_opener(state, link)))
 
 
-def _programs() -> tuple[str, ...]:
-    """Return the programs that `install` connects."""
-    programs = table.optional_part("hosts.programs")
-    return tuple(programs.names()) if programs else ()
+def _folder(memory: "VaultMemory", host: str) -> str:
+    """Return where the vault is; empty where others than this machine may reach the page."""
+    is_reached = memory.vault.config.serve.allowed_hosts or not listen.is_local(host)
+    return "" if is_reached else os.path.abspath(memory.root)

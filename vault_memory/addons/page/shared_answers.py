@@ -4,7 +4,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from vault_memory.addons.page.events import News
@@ -88,16 +89,16 @@ def _names(notes: list[str]) -> str:
     return f"{text} and {more} more" if more > 0 else text
 
 
-class SetupOffer(NamedTuple):
-    """How a page offers to set the vault up."""
+class MachineSight(NamedTuple):
+    """What a page says of the machine on which it runs."""
 
-    always: bool = False
-    """offers it also when a layout is set"""
-    hosts: tuple[str, ...] = ()
-    """the names of the programs that `install` connects"""
+    hosts: bool = True
+    """the programs that `install` connects"""
+    folder: str = ""
+    """where the vault is; empty where other machines reach the page"""
 
 
-NO_SETUP = SetupOffer()
+THIS_MACHINE = MachineSight()
 MOST_SEARCHES = 10_000
 """Searches whose times are kept"""
 COUNT_SECONDS = 2.0
@@ -114,6 +115,13 @@ class Examination(NamedTuple):
     checks: "Sequence[Check]"
 
 
+class SearchTimes(NamedTuple):
+    """In milliseconds."""
+
+    median: float
+    slowest: float
+
+
 class _KeptCount(NamedTuple):
     counted_at: float
     change: str
@@ -127,37 +135,30 @@ class SharedAnswers:
         self,
         news: Callable[[], News] = News,
         clock: Callable[[], float] = time.monotonic,
-        setup: SetupOffer = NO_SETUP,
+        machine: MachineSight = THIS_MACHINE,
         connector: "ProgramGate | None" = None,
     ) -> None:
         """`news` returns what the daemon has reported."""
         self._news = news
         self._clock = clock
-        self.setup = setup
+        self.machine = machine
         self.connector = connector
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
         self._examination: Examination | None = None
         self._from_disk: dict[str, str] = {}
-        self._search_times: deque[tuple[date, float]] = deque(maxlen=MOST_SEARCHES)
+        self.searches: deque[float] = deque(maxlen=MOST_SEARCHES)
+        """how long they took, in milliseconds"""
 
     @property
     def examination(self) -> Examination | None:
         """The last examination of this process"""
         return self._examination
 
-    def keep_setup(self) -> None:
-        """Offers the setup until this page ends, although a layout is set by now."""
-        self.setup = self.setup._replace(always=True)
-
-    def note_search(self, milliseconds: float) -> None:
-        """Notes how long a search took just now."""
-        today = datetime.now().astimezone().date()
-        self._search_times.append((today, milliseconds))
-
-    def search_times(self) -> list[tuple[date, float]]:
-        """Returns the days and times, in milliseconds, of the last searches on this page."""
-        return list(self._search_times)
+    def search_times(self) -> SearchTimes | None:
+        """Returns how long searches on this page took; None without one."""
+        times = sorted(self.searches)
+        return SearchTimes(median(times), times[-1]) if times else None
 
     def keep_examination(self, checks: "Sequence[Check]") -> None:
         """Keeps what `doctor` found just now."""

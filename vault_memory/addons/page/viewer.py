@@ -16,7 +16,7 @@ from vault_memory.addons.page.viewers.decision_viewers import ConflictViewer, Pr
 from vault_memory.addons.page.viewers.fact_viewer import FactViewer
 from vault_memory.addons.page.viewers.note_viewer import NoteViewer
 from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer, read_diff
-from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
+from vault_memory.addons.page.viewers.setup_viewer import FirstRun, SetupViewer, first_run
 from vault_memory.api import json_contract, query_or_local
 from vault_memory.api.daemon_client import ask
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -167,10 +167,9 @@ class Viewer:
         if not self.sees_all:
             raise NotHere
 
-    def offers_setup(self) -> bool:
-        """Whether this session may set the vault up."""
-        may_set = self.sees_all and self.may_write
-        return may_set and SetupViewer(self._memory, self.shared.setup).is_offered()
+    def first_run(self) -> FirstRun | None:
+        """What the vault shows before a bot has talked to the people of the session."""
+        return first_run(self._memory, self.scopes, self.shared.machine, sees_all=self.sees_all)
 
     def connections(self) -> ConnectedPrograms:
         """The programs outside that have the memory of the people of the session."""
@@ -183,11 +182,10 @@ class Viewer:
         return self.shared.connector is not None or bool(self.connections().rows())
 
     def setup(self) -> SetupViewer:
-        """The setup of the vault. Raises NotHere where it is not offered."""
+        """The setup of the vault. Raises NotHere for a session that sees only some people."""
         # Fault: the layout names the files of everybody, and decides whose each of them is.
-        if not self.offers_setup():
-            raise NotHere
-        return SetupViewer(self._memory, self.shared.setup)
+        self.check_sees_all()
+        return SetupViewer(self._memory, self.shared.machine)
 
     def examine(self) -> "list[Check]":
         """What `doctor` finds now, without places of the machine."""
@@ -242,7 +240,7 @@ class Viewer:
         answer = query_or_local.search(
             self._memory, query, scopes=self.scopes, options={**options, "preview": True}
         )
-        self.shared.note_search((time.perf_counter() - start) * 1000)
+        self.shared.searches.append((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])
         return answer
 

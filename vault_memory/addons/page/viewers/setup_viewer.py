@@ -1,24 +1,26 @@
-"""The settings of a vault that the page can write, as `layout` and `config set` write them."""
+"""What a vault is set up with: its layout, search by meaning, and the programs that know it."""
 
+import os
+import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
+from vault_memory.addons import table
 from vault_memory.addons.page.forms import OPEN_AGAIN
-from vault_memory.addons.page.shared_answers import SetupOffer
+from vault_memory.addons.page.shared_answers import MachineSight, vitals_of
 from vault_memory.admin import config_change, layout_setup
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import LayoutSettings
-from vault_memory.errors import ConfigError, UsageError
+from vault_memory.errors import UsageError
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.rules.paths.layout_survey import SUMMARIES, LayoutProposal, Survey, preset
+from vault_memory.rules.paths.layout_survey import SUMMARIES, LayoutProposal, preset
 from vault_memory.search.vault_layout import patterns_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vault_memory.config.sections import Config
 
 MEANING = {"on": "auto", "off": "off"}
@@ -31,32 +33,18 @@ MOST_SCOPES = 5
 class LayoutRow(NamedTuple):
     """A layout, and what it would claim of the vault."""
 
-    name: str
+    proposal: LayoutProposal
     summary: str
-    survey: Survey
-    owners: tuple[tuple[str, int], ...]
+    owners: Sequence[tuple[str, int]]
     """scopes with their files, the largest first"""
-    more_owners: int
-    daily: str
-    exclude: tuple[str, ...]
 
 
 class SetupViewer:
-    """The setup of a vault. Only a session that sees and may change all of it gets one."""
+    """The setup of a vault. Only a session that sees all of it gets one."""
 
-    def __init__(self, memory: VaultMemory, offer: SetupOffer) -> None:
+    def __init__(self, memory: VaultMemory, machine: MachineSight) -> None:
         self._memory = memory
-        self.hosts = offer.hosts
-        self._always = offer.always
-
-    def is_offered(self) -> bool:
-        """Return whether no layout is set, or the page was started to set one."""
-        if self._always:
-            return True
-        report = self._memory.vault.layout_report(with_counts=False)
-        # A person who wrote patterns has decided what is memory.
-        has_patterns = bool(self._memory.vault.config.layout.patterns)
-        return report.chosen_by != "configuration" and not has_patterns
+        self._machine = machine
 
     def layouts(self) -> list[LayoutRow]:
         """Return every layout with what it would claim, the best first."""
@@ -87,6 +75,10 @@ class SetupViewer:
         """Return whether a daemon runs, which has read the configuration already."""
         return self._memory.vault.state.socket.exists()
 
+    def hosts(self) -> "list[HostRow]":
+        """Return the programs that a command connects with the vault."""
+        return host_rows(self._memory, self._machine, self._memory.scopes())
+
     def set_layout(self, name: str) -> None:
         """Write a layout into the configuration, as `layout NAME` does. Raises ConfigError."""
         if name not in SUMMARIES:
@@ -97,15 +89,7 @@ class SetupViewer:
         """Switch search by meaning on or off, as `config set` does. Raises ConfigError."""
         if state not in MEANING:
             raise UsageError("the switch is `on` or `off`", hint=OPEN_AGAIN)
-        config_change.set_key(self._file(), "embedding.kind", MEANING[state])
-
-    def _file(self) -> "Path":
-        file = self._memory.vault.config_file
-        if file is None:
-            raise ConfigError(
-                "there is no configuration file to write to", hint="name one with `--config`"
-            )
-        return file
+        config_change.change_table(self._memory.vault, "embedding", {"kind": MEANING[state]})
 
 
 def row_of(proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[str]) -> LayoutRow:
@@ -117,19 +101,118 @@ def row_of(proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[s
         exclude=proposal.exclude,
         preset=preset(proposal.name, proposal.daily),
     )
-    owners = _owners(layout, paths)
-    return LayoutRow(
-        name=proposal.name,
-        summary=SUMMARIES[proposal.name],
-        survey=proposal.survey,
-        owners=tuple(owners.most_common(MOST_SCOPES)),
-        more_owners=max(0, len(owners) - MOST_SCOPES),
-        daily=proposal.daily,
-        exclude=proposal.exclude,
+    places = (layout.place(path) for path in paths if path.endswith(MARKDOWN))
+    owners = Counter(place.scope for place in places if place is not None)
+    return LayoutRow(proposal, SUMMARIES[proposal.name], owners.most_common(MOST_SCOPES))
+
+
+# --- First run ---
+
+
+class HostRow(NamedTuple):
+    """A program that `install` connects with the vault."""
+
+    name: str
+    command: str
+    """connects it"""
+    wired: str
+    """`yes`, `partly` or `no`"""
+    last_ran: str
+    """ISO 8601; empty when it never ran"""
+
+
+def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str]) -> list[HostRow]:
+    """Return the programs on this machine; all that `install` knows where none of them is here."""
+    checks = table.optional_part("hosts.host_checks")
+    if checks is None or not machine.hosts:
+        return []
+    statuses = [status for status in checks.statuses(memory) if not status.project]
+    here = [status for status in statuses if any(is_here(file.path) for file in status.files)]
+    vault = f"--vault {shlex.quote(machine.folder)} " if machine.folder else ""
+    user = shlex.quote(_person_of(scopes))
+    return [
+        HostRow(
+            status.host,
+            f"vault-memory {vault}install {status.host} --user {user}",
+            status.wired,
+            status.last_started.isoformat() if status.last_started else "",
+        )
+        for status in here or statuses
+    ]
+
+
+def is_here(file: Path) -> bool:
+    """Return whether the program with this configuration file has been on this machine."""
+    home = Path.home()
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    shared = (home, settings, home / "Library" / "Application Support")
+    own = (path for path in (file, *file.parents) if path.parent in shared)
+    return next(own, file.parent).exists()
+
+
+class FirstRun(NamedTuple):
+    """What a vault shows before a bot has talked to anybody in it."""
+
+    notes: int
+    """notes of the session that are memory"""
+    layout: str
+    """empty: the built-in folders of people and channels"""
+    meaning: str
+    """search by meaning: `ready`, `warming` or `off`"""
+    embedded: int
+    chunks: int
+    """of which so many are embedded; 0 for a session of some people"""
+    hosts: Sequence[HostRow]
+    """empty for a session of some people"""
+    question: str
+    """what could be asked of the newest note; empty without notes"""
+
+
+def first_run(
+    memory: VaultMemory, scopes: Sequence[str], machine: MachineSight, *, sees_all: bool
+) -> FirstRun | None:
+    """Return what a vault shows; None as soon as a turn was recorded in one of the scopes."""
+    speakers = memory.vault.indexing.index().speakers()
+    if any(is_turn and scope in scopes for scope, is_turn in speakers):
+        return None
+    paths = list(_notes_of(memory, scopes))
+    embedded = chunks = 0
+    hosts: list[HostRow] = []
+    if sees_all:
+        stats = memory.searcher.stats()
+        embedded = max(stats.get("vectors", {}).values(), default=0)
+        chunks = stats["sources"]["notes"]["chunks"]
+        hosts = host_rows(memory, machine, scopes)
+    vitals = vitals_of(memory) or memory.searcher.freshness()._asdict()
+    return FirstRun(
+        notes=len(paths),
+        layout=memory.vault.layout_report(with_counts=False).name,
+        meaning=vitals["semantic"],
+        # Texts that are in two notes are embedded once.
+        embedded=chunks if vitals["semantic"] == "ready" else min(embedded, chunks),
+        chunks=chunks,
+        hosts=hosts,
+        question=f"What do I know about {title_of(memory, paths[0])}?" if paths else "",
     )
 
 
-def _owners(layout: Layout, paths: Iterable[str]) -> Counter[str]:
-    """Count the claimed files of each scope."""
-    places = (layout.place(path) for path in paths if path.endswith(MARKDOWN))
-    return Counter(place.scope for place in places if place is not None)
+def _notes_of(memory: VaultMemory, scopes: Sequence[str]) -> Iterator[str]:
+    """Yield the notes of these scopes, the newest first."""
+    entries = memory.vault.folder.listing().entries
+    for path in sorted(entries, key=lambda path: entries[path].mtime_ns, reverse=True):
+        place = memory.layout.place(path) if path.endswith(MARKDOWN) else None
+        if place is not None and place.scope in scopes:
+            yield path
+
+
+def title_of(memory: VaultMemory, path: str) -> str:
+    """Return the title of a note: its first heading, else its name."""
+    text = memory.read(path).raw.decode("utf-8", "replace")
+    titles = (line.removeprefix("# ").strip() for line in text.splitlines() if line[:2] == "# ")
+    return next(titles, "") or PurePosixPath(path).stem
+
+
+def _person_of(scopes: Sequence[str]) -> str:
+    """Return the one person of these scopes; a placeholder where there are several."""
+    people = [scope.removeprefix("user:") for scope in scopes if scope.startswith("user:")]
+    return people[0] if len(people) == 1 else "NAME"

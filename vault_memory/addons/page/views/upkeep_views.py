@@ -1,10 +1,4 @@
-"""Upkeep: the sync and a pass now, an examination, how long searches take, and the set-up."""
-
-import datetime
-import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+"""Upkeep: the sync and a pass now, an examination, and the set-up."""
 
 import msgspec
 
@@ -12,40 +6,6 @@ from vault_memory.addons.page.page_answers import PageView, Redirect
 from vault_memory.addons.page.shared_answers import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
-
-
-class SearchDay(NamedTuple):
-    """A row of the table of search times, in milliseconds."""
-
-    name: str
-    """`2026-02-14`"""
-    searches: int
-    median: float
-    slowest_twentieth: float
-    """One search of twenty took longer"""
-
-
-def search_days(samples: Iterable[tuple[datetime.date, float]]) -> list[SearchDay]:
-    """Return the days on which searches were timed, from pairs of day and milliseconds."""
-    by_day: defaultdict[str, list[float]] = defaultdict(list)
-    for day, milliseconds in samples:
-        # Fault: one value that is no number would make the sorted list and each median wrong.
-        if math.isfinite(milliseconds):
-            by_day[f"{day:%Y-%m-%d}"].append(milliseconds)
-    rows: list[SearchDay] = []
-    for name, times in sorted(by_day.items()):
-        times.sort()
-        median = _percentile(times, 0.5)
-        slow = _percentile(times, 0.95)
-        rows.append(SearchDay(name, len(times), median, slow))
-    return rows
-
-
-def _percentile(times: Sequence[float], share: float) -> float:
-    """Return the least of the sorted times that this share of them does not exceed."""
-    index = math.ceil(share * len(times)) - 1
-    return times[index]
-
 
 WORDS = {"ok": "in order", "warn": "warning", "fail": "failed"}
 """State of a check → its word"""
@@ -60,7 +20,7 @@ def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
     data = {
         "examination": viewer.shared.examination,
         "words": WORDS,
-        "search_days": search_days(viewer.shared.search_times()),
+        "searches": viewer.shared.search_times(),
     }
     return PageView("doctor.html", "Doctor", data)
 
@@ -112,16 +72,14 @@ def show_setup(viewer: Viewer, query: SetupFields) -> PageView:
         "is_overridden": setup.is_meaning_overridden(),
         "must_restart": _must_restart(setup),
         "has_daemon": setup.has_daemon(),
-        "hosts": setup.hosts,
+        "hosts": setup.hosts(),
         "remote": bool(written.remote.url),
     }
-    return PageView("setup.html", "Set up", data)
+    return PageView("setup.html", "Vault", data)
 
 
 def set_layout(viewer: Viewer, form: LayoutFields) -> Redirect:
     viewer.setup().set_layout(form.name)
-    # Fault: with a layout in the configuration, the view that says so would be absent.
-    viewer.shared.keep_setup()
     return Redirect(SETUP)
 
 
