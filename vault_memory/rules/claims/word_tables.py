@@ -1,12 +1,11 @@
 """Numbers, weekdays, negations and opposites in all languages: one table for all readers. Pure."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pkgutil import get_data
 from typing import Any
 
+from vault_memory.rules.search.stopwords import language_tables
 from vault_memory.rules.search.tokens import words
 
 Sides = tuple[frozenset[str], frozenset[str]]
@@ -18,8 +17,7 @@ _CONTRACTED = re.compile(r"\b\w+n['’]t\b", re.IGNORECASE)
 
 @cache
 def _tables() -> Mapping[str, Any]:
-    content = get_data(__package__, "words.toml") or b""
-    return tomllib.loads(content.decode("utf-8"))
+    return language_tables(__package__, "words.toml")
 
 
 # --- Numbers and days -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from vault_memory.rules.conflicts.contradictions import MergedValues, Settlement
 from vault_memory.rules.conflicts.open_questions import with_marks
 from vault_memory.rules.edits.ops import Archive, Op, Remove, Replace
 from vault_memory.rules.facts.fact import Fact, begins
-from vault_memory.rules.facts.fact_page import LOSES
+from vault_memory.rules.facts.fact_page import LOSES, rewrite
 
 
 def losing_ops(settlement: Settlement, today: date, learned: str) -> list[Op]:
@@ -17,7 +17,7 @@ def losing_ops(settlement: Settlement, today: date, learned: str) -> list[Op]:
     """
     loser, winner = settlement.loser, settlement.winner
     if loser.fact:
-        return [_rewrite_fact(loser.fact, _ended(loser.fact, winner, today, learned))]
+        return [rewrite(loser.fact, _ended(loser.fact, winner, today, learned))]
     if loser.is_rule:
         return archive(loser)
     line = with_marks(loser.text, conf=f"{LOSES:g}", unclear=None)
@@ -29,7 +29,7 @@ def winning_ops(settlement: Settlement) -> list[Op]:
     winner, loser = settlement.winner, settlement.loser
     if winner.fact:
         new = replace(winner.fact, supersedes=loser.id, unclear="")
-        return [_rewrite_fact(winner.fact, new)]
+        return [rewrite(winner.fact, new)]
     line = with_marks(winner.text, supersedes=loser.id, unclear=None)
     return [Replace(winner.heading, winner.text, line, exact=True)]
 
@@ -40,7 +40,7 @@ def merging_ops(merged: MergedValues) -> list[Op]:
     if older is None or newer is None:
         return []
     joined = replace(older, object=f"{older.object}, {newer.object}", unclear="")
-    return [Remove(newer.subject, newer.text, exact=True), _rewrite_fact(older, joined)]
+    return [Remove(newer.subject, newer.text, exact=True), rewrite(older, joined)]
 
 
 def with_mark(statement: Statement, rival: str) -> Statement:
@@ -68,7 +68,7 @@ def retiring_op(statement: Statement) -> Op:
             confidence=min(LOSES, statement.fact.confidence),
             unclear="",
         )
-        return _rewrite_fact(statement.fact, ended)
+        return rewrite(statement.fact, ended)
     if statement.is_rule:
         return Remove(statement.heading, statement.text, exact=True)
     line = with_marks(statement.text, conf=f"{LOSES:g}", unclear=None)
@@ -82,10 +82,6 @@ def archive(rule: Statement) -> list[Op]:
     if line == rule.text:
         return [move]
     return [Replace(rule.heading, rule.text, line, exact=True), move]
-
-
-def _rewrite_fact(old: Fact, new: Fact) -> Op:
-    return Replace(old.subject, old.text, new.line(), exact=True)
 
 
 def _ended(fact: Fact, winner: Statement, today: date, learned: str) -> Fact:

@@ -16,27 +16,10 @@ LONGEST_RUN_TITLE = 6
 """Its characters in a script without spaces"""
 
 _CLOSERS = {
-    "‟": '”"',
-    "‛": "’",
-    "〝": "〞〟",
-    "“": '”"',
-    "„": '“”"',
-    "”": "”",
-    '"': '"',
-    "＂": "＂",
-    "«": "»",
-    "»": "«",
-    "‹": "›",
-    "›": "‹",
-    "「": "」",
-    "『": "』",
-    "《": "》",
-    "〈": "〉",
-    "‘": "’",
-    "‚": "‘’",
-    "'": "'",
-    "`": "`",
+    marks[0]: marks[1:]
+    for marks in """‟”" ‛’ 〝〞〟 “”" „“”" ”” "" ＂＂ «» »« ‹› ›‹ 「」 『』 《》 〈〉 ‘’ ‚‘’ '' ``""".split()
 }
+"""Opening mark → the marks that close it"""
 _EVEN = frozenset("\"＂”'`»›")
 """Marks that open and close"""
 _APOSTROPHES = frozenset("'’‘‚‛`")

@@ -1,13 +1,12 @@
 """Words with which a person requests and a bot serves: they state nothing of a topic. Pure."""
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from pkgutil import get_data
 
 from vault_memory.rules.search import stopwords, tokens
+from vault_memory.rules.search.stopwords import language_tables
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 LONGEST_WISH = 200
@@ -84,8 +83,7 @@ def _is_form_of(word: str, form: str) -> bool:
 
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
-    content = get_data(__package__, "request_words.toml") or b""
-    return tomllib.loads(content.decode("utf-8"))
+    return language_tables(__package__, "request_words.toml")
 
 
 def _listed(name: str) -> Iterator[str]:

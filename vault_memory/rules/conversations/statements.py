@@ -6,6 +6,7 @@ from functools import cache
 
 from vault_memory.rules.conversations import request_words
 from vault_memory.rules.search import stopwords, tokens
+from vault_memory.rules.search.stopwords import words_of
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 HALF = 0.5
@@ -39,7 +40,7 @@ def repeats(text: str, query: Collection[str]) -> bool:
     if not wished and asked_part(plain, _speaker_of(text)) <= HALF:
         return False
     terms = tokens.terms(wished or plain)
-    terms = [term for term in terms if term not in _question_words()]
+    terms = [term for term in terms if term not in words_of(stopwords.QUESTION_WORDS)]
     if wished:
         terms = [term for term in terms if not request_words.serves(term)]
     shared = sum(term in query for term in terms)
@@ -85,7 +86,7 @@ def is_bot(who: str) -> bool:
 
 def asks(words: Collection[str]) -> bool:
     """Returns whether one of these words is a word of a question, such as `where`."""
-    return not _question_words().isdisjoint(words)
+    return not words_of(stopwords.QUESTION_WORDS).isdisjoint(words)
 
 
 def asking_part(text: str) -> float:
@@ -124,29 +125,18 @@ def _may_order(text: str) -> bool:
 def _is_order(sentence: str) -> bool:
     """Returns whether a sentence only orders something from the bot."""
     words = _non_words.sub(" ", sentence.lower()).split()
-    while words and words[0] in _polite_words():
+    while words and words[0] in words_of(stopwords.POLITE):
         del words[0]
     if not words:
         return False
     first, *following = words
-    if first in _orders() or first.startswith(_orders_in_runs()):
+    if first in words_of(stopwords.ORDERS) or first.startswith(_orders_in_runs()):
         return True
-    return first in _orders_of() and bool(following) and following[0] in _objects()
-
-
-@cache
-def _orders() -> frozenset[str]:
-    return frozenset(stopwords.ORDERS.split())
-
-
-@cache
-def _orders_of() -> frozenset[str]:
-    return frozenset(stopwords.ORDERS_OF.split())
-
-
-@cache
-def _objects() -> frozenset[str]:
-    return frozenset(stopwords.ORDER_OBJECTS.split())
+    return (
+        first in words_of(stopwords.ORDERS_OF)
+        and bool(following)
+        and following[0] in words_of(stopwords.ORDER_OBJECTS)
+    )
 
 
 @cache
@@ -156,12 +146,7 @@ def _orders_in_runs() -> tuple[str, ...]:
 
 @cache
 def _order_words() -> frozenset[str]:
-    return _orders() | _orders_of()
-
-
-@cache
-def _polite_words() -> frozenset[str]:
-    return frozenset(stopwords.POLITE.split())
+    return words_of(stopwords.ORDERS) | words_of(stopwords.ORDERS_OF)
 
 
 def _begins_as_question(text: str) -> bool:
@@ -171,10 +156,10 @@ def _begins_as_question(text: str) -> bool:
         return False
     first, second = (word.lower() for word in match.groups(""))
     is_inverted = second in _asked_after().get(first, ())
-    if first not in _question_words() and not is_inverted:
+    if first not in words_of(stopwords.QUESTION_WORDS) and not is_inverted:
         return False
     # Fault: "could you remember that the code is 4711" says what the code is.
-    if is_inverted and not _keeping().isdisjoint(tokens.words(text)):
+    if is_inverted and not words_of(stopwords.KEEPING).isdisjoint(tokens.words(text)):
         return False
     return len(split_sentences(text)) == 1
 
@@ -190,16 +175,6 @@ def _asked_after() -> dict[str, list[str]]:
     verbs = dict.fromkeys(stopwords.ASKING_VERBS.split(), persons)
     more_verbs = stopwords.ASKING_VERBS_OF_THINGS.split()
     return verbs | dict.fromkeys(more_verbs, persons + objects)
-
-
-@cache
-def _keeping() -> frozenset[str]:
-    return frozenset(stopwords.KEEPING.split())
-
-
-@cache
-def _question_words() -> frozenset[str]:
-    return frozenset(stopwords.QUESTION_WORDS.split())
 
 
 def empty_part(text: str, who: str) -> float:
@@ -221,11 +196,11 @@ def _is_empty(sentence: str, *, by_bot: bool) -> bool:
     plain = sentence.casefold().replace("’", "'")
     if len(plain) > LONGEST_EMPTY or tokens.is_question(plain):
         return False
-    match = _no_answer().search(plain, 0, LONGEST_EMPTY)
+    match = _any_of(stopwords.NO_ANSWER).search(plain, 0, LONGEST_EMPTY)
     if match is None or match.start() > LATEST:
         return False
     # "I do not know, but the harbour office does" answers something.
-    if _contrast().search(plain, match.end()):
+    if _any_of(stopwords.CONTRAST).search(plain, match.end()):
         return False
     remaining = plain[: match.start()] + " " + plain[match.end() :]
     return by_bot or _fillers().issuperset(tokens.words(remaining))
@@ -233,32 +208,16 @@ def _is_empty(sentence: str, *, by_bot: bool) -> bool:
 
 def _may_be_empty(text: str) -> bool:
     """Returns quickly whether a text has any word of an empty answer; most have none."""
-    if not _marks().isdisjoint(_non_words.sub(" ", text.lower()).split()):
+    if not words_of(stopwords.NO_ANSWER_MARKS).isdisjoint(
+        _non_words.sub(" ", text.lower()).split()
+    ):
         return True
-    return not text.isascii() and any(phrase in text for phrase in _phrases_without_spaces())
+    return not text.isascii() and any(
+        phrase in text for phrase in words_of(stopwords.NO_ANSWER_PIECES)
+    )
 
 
 _non_words = re.compile(r"[^\w\u0900-\u0963\u0966-\u097f]+")
-
-
-@cache
-def _marks() -> frozenset[str]:
-    return frozenset(stopwords.NO_ANSWER_MARKS.split())
-
-
-@cache
-def _phrases_without_spaces() -> tuple[str, ...]:
-    return tuple(stopwords.NO_ANSWER_PIECES.split())
-
-
-@cache
-def _no_answer() -> re.Pattern[str]:
-    return _any_of(stopwords.NO_ANSWER)
-
-
-@cache
-def _contrast() -> re.Pattern[str]:
-    return _any_of(stopwords.CONTRAST)
 
 
 @cache
@@ -266,6 +225,7 @@ def _fillers() -> frozenset[str]:
     return frozenset(tokens.words(stopwords.FILLERS))
 
 
+@cache
 def _any_of(listed: str) -> re.Pattern[str]:
     """Returns a pattern for phrases separated by ``|``, as complete words."""
     phrases = [phrase.strip() for phrase in " ".join(listed.split()).split(" | ")]

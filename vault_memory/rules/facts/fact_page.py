@@ -90,7 +90,7 @@ def add_fact(doc: SectionedDoc, statement: Fact, rules: FactRules) -> Change:
     if shorter:
         refined = replace(shorter, object=new.object, ref=new.ref or shorter.ref)
         refined = identified(refined)
-        return Change("refined", refined.id, (_rewrite(shorter, refined),))
+        return Change("refined", refined.id, (rewrite(shorter, refined),))
     if new.predicate in rules.single and not new.temporary:
         return _add_single_value(page, new, rules)
     return _added(page, _struck_if_past(new, rules.today))
@@ -296,7 +296,7 @@ def _supersede(
     if not rivals:
         return _added(page, new)
     new = identified(replace(new, valid_from=since, supersedes=rivals[-1].id))
-    ops = [_rewrite(fact, _ended(fact, since, today)) for fact in rivals]
+    ops = [rewrite(fact, _ended(fact, since, today)) for fact in rivals]
     added = _added(page, new)
     return replace(
         added, outcome="superseded", ops=(*ops, *added.ops), ended=tuple(fact.id for fact in rivals)
@@ -334,15 +334,15 @@ def _ask(page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: 
     marked = replace(new, unclear=rivals[-1].id)
     written = replace(marked, text=marked.line())
     retracted = replace(written, struck=True, confidence=LOSES, unclear="")
-    asks = [_rewrite(fact, _ended(fact, since, today)) for fact in rivals]
-    return replace(_added(page, marked), asks=(*asks, _rewrite(written, retracted)))
+    asks = [rewrite(fact, _ended(fact, since, today)) for fact in rivals]
+    return replace(_added(page, marked), asks=(*asks, rewrite(written, retracted)))
 
 
 def _merge_values(existing: Fact, new: Fact) -> Change:
     value = f"{existing.object}, {new.object}"
     merged = replace(existing, object=value, ref=new.ref or existing.ref)
     merged = identified(merged)
-    return Change("refined", merged.id, (_rewrite(existing, merged),))
+    return Change("refined", merged.id, (rewrite(existing, merged),))
 
 
 def _use_new(page: _SubjectPage, new: Fact, rivals: list[Fact], today: date) -> Change:
@@ -379,7 +379,8 @@ def _added(page: _SubjectPage, new: Fact) -> Change:
     return Change("added", new.id, (op,))
 
 
-def _rewrite(old: Fact, new: Fact) -> Op:
+def rewrite(old: Fact, new: Fact) -> Op:
+    """Returns the op that gives the line of a fact another text."""
     return Replace(old.subject, old.text, new.line(), exact=True)
 
 
@@ -404,7 +405,7 @@ def invalidate_fact(doc: SectionedDoc, fact: str, scope: str, ended: date) -> Ch
     for copy in open_copies:
         last_day = min(ended, ends(copy))
         until = max(begins(copy), last_day)
-        ops.append(_rewrite(copy, replace(copy, struck=True, valid_until=until)))
+        ops.append(rewrite(copy, replace(copy, struck=True, valid_until=until)))
     return Change("invalidated", fact, tuple(ops))
 
 
@@ -424,7 +425,7 @@ def confirm_fact(doc: SectionedDoc, fact: str, scope: str) -> Change:
     if not unconfirmed:
         return _unchanged(copies[0])
     ops = tuple(
-        _rewrite(copy, replace(copy, confirmed=True, confidence=1.0)) for copy in unconfirmed
+        rewrite(copy, replace(copy, confirmed=True, confidence=1.0)) for copy in unconfirmed
     )
     return Change("confirmed", fact, ops)
 
@@ -445,7 +446,7 @@ def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) ->
     if new.id != old.id and new.id in {same.id for same in page.same}:
         return Change("corrected", new.id, (removal,))
     if page.exists and page.heading == old.subject:
-        return Change("corrected", new.id, (_rewrite(old, new),))
+        return Change("corrected", new.id, (rewrite(old, new),))
     added = _added(page, replace(new, text=""))
     return Change("corrected", new.id, (removal, *added.ops))
 

@@ -16,40 +16,18 @@ from vault_memory.rules.facts.entities import persons
 from vault_memory.rules.facts.fact import Fact, begins, folded, identified
 from vault_memory.rules.learning import fading
 
-RELATIONSHIPS = (
-    "works_at",
-    "manages",
-    "reports_to",
-    "friend_of",
-    "lives_in",
-    "parent_of",
-    "child_of",
-    "dating",
-    "married_to",
-    "member_of",
-    "founded",
-    "uses",
-    "created",
-    "collaborates_with",
-    "mentors",
-    "competitor_of",
-    "partner_of",
-    "client_of",
-    "sibling_of",
-    "knows",
+RELATIONSHIPS = tuple(
+    (
+        "works_at manages reports_to friend_of lives_in parent_of child_of dating married_to "
+        "member_of founded uses created collaborates_with mentors competitor_of partner_of "
+        "client_of sibling_of knows"
+    ).split()
 )
 """Suggested predicates between two entities"""
 SYMMETRIC = frozenset(
-    {
-        "friend_of",
-        "dating",
-        "married_to",
-        "collaborates_with",
-        "competitor_of",
-        "partner_of",
-        "sibling_of",
-        "knows",
-    }
+    (
+        "friend_of dating married_to collaborates_with competitor_of partner_of sibling_of knows"
+    ).split()
 )
 INVERSE = {
     "manages": "reports_to",

@@ -225,7 +225,7 @@ def _redact_lines(
 def _contains(line: bytes, matcher: TextMatcher) -> bool:
     """Returns whether a line of JSON contains the text; any other line is searched as bytes."""
     try:
-        return any(map(matcher.hides, _texts(json.loads(line))))
+        return any(map(matcher.hides, strings_in(json.loads(line))))
     except (ValueError, RecursionError):
         return matcher.is_in_bytes(line)
 
@@ -236,18 +236,6 @@ def _record_contains(line: bytes, matcher: TextMatcher) -> bool:
         return True
     record = read_line(line)
     return record is not None and redact(record, matcher.hides) != record
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield str(key)
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
 
 
 def _blank_texts(line: bytes, matcher: TextMatcher) -> bytes | None:

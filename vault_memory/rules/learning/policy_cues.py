@@ -25,38 +25,18 @@ from vault_memory.rules.learning.policy.sentence_kinds import (
 )
 from vault_memory.rules.search.tokens import is_run
 
-REASONS = (
-    "crisis",
-    "safety_bypass",
-    "memory_control",
-    "turn_scoped",
-    "hypothetical",
-    "joke",
-    "hearsay",
-    "mood",
-    "self_belief",
-    "pattern",
-    "hedged",
-    "explicit",
-    "sensitive",
-    "implicit",
-    "decided",
-    "withdrawals",
-    "moving",
+REASONS = tuple(
+    (
+        "crisis safety_bypass memory_control turn_scoped hypothetical joke hearsay mood "
+        "self_belief pattern hedged explicit sensitive implicit decided withdrawals moving"
+    ).split()
 )
 """Lists whose phrases are looked for; `secret` has a grammar of its own"""
-SECRET_LISTS = (
-    "secret",
-    "secret_numbers",
-    "not_secrets",
-    "copulas",
-    "not_values",
-    "skips",
-    "change_verbs",
-    "change_words",
-    "asks",
-    "of_words",
-    "persons",
+SECRET_LISTS = tuple(
+    (
+        "secret secret_numbers not_secrets copulas not_values skips change_verbs change_words "
+        "asks of_words persons"
+    ).split()
 )
 WORD_LISTS = (
     "negations",

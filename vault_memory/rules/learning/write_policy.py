@@ -4,9 +4,9 @@ The first row of the table that has an entry for the kind of candidate wins. A l
 only makes the decision stricter.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from vault_memory.rules.claims.carried_words import CARRIED_SHARE, carried_share, stems_of
 from vault_memory.rules.learning.policy_cues import PolicyCues
@@ -27,36 +27,11 @@ DROP: PolicyClass = "drop"
 
 STABLE_TYPES = frozenset({"identity", "preference", "relationship"})
 STABLE_PREDICATES = frozenset(
-    {
-        "allergic_to",
-        "also_known_as",
-        "born_in",
-        "born_on",
-        "child_of",
-        "dating",
-        "dislikes",
-        "friend_of",
-        "has_pet",
-        "has_name",
-        "has_role",
-        "is_a",
-        "knows",
-        "likes",
-        "lives_in",
-        "loves",
-        "hates",
-        "married_to",
-        "owns",
-        "parent_of",
-        "prefers",
-        "reports_to",
-        "sibling_of",
-        "speaks",
-        "works_as",
-        "works_at",
-        "works_for",
-        "works_with",
-    }
+    (
+        "allergic_to also_known_as born_in born_on child_of dating dislikes friend_of has_pet "
+        "has_name has_role is_a knows likes lives_in loves hates married_to owns parent_of "
+        "prefers reports_to sibling_of speaks works_as works_at works_for works_with"
+    ).split()
 )
 """Predicates of what a person is, likes, or is to another"""
 LOGGED = frozenset({"crisis", "safety_bypass"})
@@ -171,54 +146,46 @@ def _decide(candidate: Candidate, cues: PolicyCues) -> Decision:
         is_dropped = candidate.automated or candidate.kind in ("rule", "remember")
         return Decision(DROP if is_dropped else PROPOSE, "not_own")
     reasons = _reasons(candidate, cues)
-    for reason, classes in _ROWS:
-        policy_class = classes.get(candidate.kind)
-        if policy_class is not None and reason in reasons:
-            return Decision(policy_class, reason)
+    for row in _ROWS:
+        policy_class = row[_COLUMNS[candidate.kind]]
+        if policy_class != "-" and row[0] in reasons:
+            return Decision(policy_class, row[0])
     # A request is explicit, however it is worded.
     if candidate.kind == "remember":
         return Decision(NOW, "explicit")
     return Decision(SESSION_END, "other")
 
 
-def _row(
-    memory: PolicyClass | None, rule: PolicyClass | None, remember: PolicyClass | None
-) -> dict[CandidateKind, PolicyClass]:
-    columns: dict[CandidateKind, PolicyClass | None] = {
-        "memory": memory,
-        "fact": memory,
-        "rule": rule,
-        "remember": remember,
-    }
-    return {kind: entry for kind, entry in columns.items() if entry is not None}
+_TABLE = """\
+crisis          drop                   drop                   drop
+safety_bypass   drop                   drop                   drop
+memory_control  drop                   drop                   drop
+secret          drop                   drop                   drop
+turn_scoped     drop                   drop                   drop
+hypothetical    drop                   -                      -
+joke            drop                   -                      -
+hearsay         drop                   -                      -
+mood            drop                   -                      -
+pasted          propose                propose                -
+too_many        -                      propose                -
+address         -                      propose                -
+self_belief     require_repetition     require_repetition     require_repetition
+pattern         require_repetition     require_repetition     require_repetition
+hedged          require_repetition     -                      -
+explicit        -                      commit_now             commit_now
+sensitive       commit_at_session_end  -                      -
+interpretive    commit_at_session_end  -                      -
+implicit        -                      commit_at_session_end  -
+moving          commit_now             -                      -
+stable          commit_now             -                      -
+"""
+"""The class of each reason for a memory or fact, for a rule, and for a request to remember.
 
-
-_ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
-    ("crisis", _row(DROP, DROP, DROP)),
-    ("safety_bypass", _row(DROP, DROP, DROP)),
-    ("memory_control", _row(DROP, DROP, DROP)),
-    ("secret", _row(DROP, DROP, DROP)),
-    ("turn_scoped", _row(DROP, DROP, DROP)),
-    # What nobody meant to say of themselves; a request to remember it is meant.
-    ("hypothetical", _row(DROP, None, None)),
-    ("joke", _row(DROP, None, None)),
-    ("hearsay", _row(DROP, None, None)),
-    ("mood", _row(DROP, None, None)),
-    ("pasted", _row(PROPOSE, PROPOSE, None)),
-    ("too_many", _row(None, PROPOSE, None)),
-    ("address", _row(None, PROPOSE, None)),
-    ("self_belief", _row(REPETITION, REPETITION, REPETITION)),
-    ("pattern", _row(REPETITION, REPETITION, REPETITION)),
-    ("hedged", _row(REPETITION, None, None)),
-    ("explicit", _row(None, NOW, NOW)),
-    ("sensitive", _row(SESSION_END, None, None)),
-    ("interpretive", _row(SESSION_END, None, None)),
-    ("implicit", _row(None, SESSION_END, None)),
-    # Where a person lives soon is known in the next conversation, too.
-    ("moving", _row(NOW, None, None)),
-    ("stable", _row(NOW, None, None)),
-)
-"""The table; `not_own` comes before it and `other` after it"""
+`not_own` comes before it and `other` after it. What nobody meant to say of themselves is dropped;
+a request to remember it is meant. Where a person lives soon is known in the next conversation.
+"""
+_ROWS: list[Sequence[Any]] = [row.split() for row in _TABLE.splitlines()]
+_COLUMNS: Mapping[CandidateKind, int] = {"memory": 1, "fact": 1, "rule": 2, "remember": 3}
 
 
 def _reasons(candidate: Candidate, cues: PolicyCues) -> set[str]:

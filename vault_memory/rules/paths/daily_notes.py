@@ -23,7 +23,7 @@ _NAME_FORMATS = (
     ("YYYY-MM-DD ddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]{2}")),
     ("YYYY-MM-DD dddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]+day")),
 )
-_FOLDER_FORMATS = ("YYYY", "MM", "YYYY-MM", "YYYY_MM", "MM-MMMM", "MMMM", "YYYY年", "MM月", "M月")
+_FOLDER_FORMATS = "YYYY MM YYYY-MM YYYY_MM MM-MMMM MMMM YYYY年 MM月 M月".split()
 _DATE = re.compile(r"\{date(?::([^{}]*))?\}")
 _NOT_OF_A_DAY = re.compile(r"\*|\{(?:name|path|bot)\}")
 _OWNER = re.compile(r"\{(?:user|channel|group)\}")

@@ -19,7 +19,7 @@ from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored
 
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
 NOT_INDEXED = frozenset(KINDS) - frozenset(get_args(SearchedKind))
-CAPTURES = ("user", "bot", "channel", "group", "date", "name", "path")
+CAPTURES = "user bot channel group date name path".split()
 """Captures that a configured pattern may have. ``{date:FORMAT}`` is a date of another form"""
 _LOGS = ".jsonl"
 ENDINGS = (*MARKDOWN, _LOGS, CANVAS)

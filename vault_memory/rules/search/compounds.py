@@ -1,10 +1,8 @@
 """Divided words and numbers of a text in one piece, such as `reindex` for `re-index`."""
 
-import re
 from collections.abc import Iterator
-from functools import cache
 
-from vault_memory.rules.search.tokens import FEWEST_DIGITS, LONGEST_TERM
+from vault_memory.rules.search.tokens import FEWEST_DIGITS, LONGEST_TERM, compiled
 
 _MOST_LETTERS, _MOST_GROUPS = 34, 16
 """Of a number in groups. An IBAN has up to 34 letters and digits"""
@@ -14,28 +12,18 @@ _ELISIONS = frozenset("c d j l m n s t qu".split())
 """What is no part of the word after its apostrophe"""
 
 
-@cache
-def _divided_word() -> re.Pattern[str]:
-    return re.compile(r"(?<![^\W_])[^\W_]++(?:['-][^\W_]++)++")
-
-
-@cache
-def _day() -> re.Pattern[str]:
-    # The first digit is first: a search for it is quick.
-    return re.compile(r"[0-9](?<!\w.)(?:\d{3}-\d\d-\d\d|\d?[./]\d{1,2}[./]\d{4})(?!\w)")
-
-
-@cache
-def _group() -> re.Pattern[str]:
-    return re.compile(r"([A-Za-z0-9]++)([^A-Za-z0-9]*+)")
+_DIVIDED_WORD = r"(?<![^\W_])[^\W_]++(?:['-][^\W_]++)++"
+# The first digit is first: a search for it is quick.
+_DAY = r"[0-9](?<!\w.)(?:\d{3}-\d\d-\d\d|\d?[./]\d{1,2}[./]\d{4})(?!\w)"
+_GROUP = "([A-Za-z0-9]++)([^A-Za-z0-9]*+)"
 
 
 def of(text: str) -> dict[str, tuple[str, ...]]:
     """Returns the divided words and numbers of a text in one piece, each with its components."""
     joined: dict[str, tuple[str, ...]] = {}
-    for word in _divided_word().finditer(text):
+    for word in compiled(_DIVIDED_WORD).finditer(text):
         _join_word(word[0].casefold(), joined)
-    without_days = _day().sub(";", text)
+    without_days = compiled(_DAY).sub(";", text)
     if sum(map(without_days.count, "0123456789")) >= FEWEST_DIGITS:
         for groups in _numbers_in(without_days):
             _join_groups(groups, joined)
@@ -60,7 +48,7 @@ def _join_word(word: str, joined: dict[str, tuple[str, ...]]) -> None:
 def _numbers_in(text: str) -> Iterator[list[str]]:
     """Yields the groups of each number in a text without days, which have enough digits."""
     groups: list[str] = []
-    for group, gap in _group().findall(text):
+    for group, gap in compiled(_GROUP).findall(text):
         if groups and not _continues(group, groups):
             yield groups
             groups = []

@@ -10,6 +10,7 @@ from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import date_expressions, stopwords, tokens
 from vault_memory.rules.search.date_expressions import Days
 from vault_memory.rules.search.scoring import Weights
+from vault_memory.rules.search.stopwords import words_of
 
 LONGEST_SPEAKER = 3
 """Words of the name of a speaker"""
@@ -69,15 +70,10 @@ def asks_for_a_day(query: QueryFeatures) -> bool:
     "What happened on 9 May?" does. "Tonight" and "what shall I cook tonight?" do not.
     """
     further = [word for word in query.terms if not date_expressions.is_date_word(word)]
-    if not query.named_days or not _event_words().issuperset(further):
+    if not query.named_days or not words_of(stopwords.EVENT_WORDS).issuperset(further):
         return False
     has_digits = any(word.isdecimal() for word in query.terms)
     return bool(further) or has_digits or statements.asks(query.names)
-
-
-@cache
-def _event_words() -> frozenset[str]:
-    return frozenset(stopwords.EVENT_WORDS.split())
 
 
 def names_in(query: str) -> frozenset[str]:
@@ -91,7 +87,7 @@ def _names_in(sentence: str) -> Iterator[str]:
     # Fault: `.NET` is another name than that of the note `Net.md`.
     if any(map(tokens.is_name_with_signs, words)):
         return
-    empty = tokens.stop_words(words) | _about_words()
+    empty = tokens.stop_words(words) | words_of(stopwords.ABOUT_WORDS)
     counts = [0, *accumulate(word not in empty for word in words)]
     for start in range(len(words)):
         for end in range(start + 1, min(start + LONGEST_NAME, len(words)) + 1):
@@ -101,11 +97,6 @@ def _names_in(sentence: str) -> Iterator[str]:
             for name in _spellings(words[start:end]):
                 if len(name) >= SHORTEST_NAME:
                     yield name
-
-
-@cache
-def _about_words() -> frozenset[str]:
-    return frozenset(stopwords.ABOUT_WORDS.split())
 
 
 def _spellings(words: Sequence[str]) -> Iterator[str]:
@@ -302,9 +293,4 @@ def has_number(text: str) -> bool:
     """Returns whether the text has a number, in digits or as a word."""
     if _digit.search(text):
         return True
-    return not _number_words().isdisjoint(_words_of(text))
-
-
-@cache
-def _number_words() -> frozenset[str]:
-    return frozenset(stopwords.NUMBER_WORDS.split())
+    return not words_of(stopwords.NUMBER_WORDS).isdisjoint(_words_of(text))

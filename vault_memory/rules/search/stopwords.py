@@ -4,7 +4,11 @@ Search works for any language; without a table its common words are not left out
 """
 
 import re
+import tomllib
 from collections.abc import Iterable
+from functools import cache
+from pkgutil import get_data
+from typing import Any
 
 STOP_WORDS: dict[str, str] = {
     "en": """a about above after again all also am an and any are aren as at be because been before being below between
@@ -390,6 +394,18 @@ MARGIN = 1.25
 _word = re.compile(r"[^\W\d_]+")
 
 
+def language_tables(package: str | None, file: str) -> dict[str, Any]:
+    """Return the tables of words in a TOML file of a package."""
+    content = get_data(package or "", file) or b""
+    return tomllib.loads(content.decode("utf-8"))
+
+
+@cache
+def words_of(listed: str) -> frozenset[str]:
+    """Return the words of a table, which are split at their first use."""
+    return frozenset(listed.split())
+
+
 def is_english(texts: Iterable[str]) -> bool:
     """Return false when most of the texts are in another language; true when that is not clear."""
     words = [word.lower() for text in texts for word in _word.findall(text)]
@@ -401,12 +417,8 @@ def is_english(texts: Iterable[str]) -> bool:
     if len(words) < FEWEST_WORDS:
         return True
     counts = {
-        language: _common_words(words, frozenset(listed.split()))
+        language: sum(word in words_of(listed) for word in words)
         for language, listed in STOP_WORDS.items()
     }
     english = counts.pop("en")
     return max(counts.values(), default=0) <= MARGIN * english
-
-
-def _common_words(words: Iterable[str], listed: frozenset[str]) -> int:
-    return sum(word in listed for word in words)

@@ -67,61 +67,31 @@ _SIGN = "sign"
 
 
 # Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
-@cache
-def _question() -> re.Pattern[str]:
-    return re.compile(r"[?？؟\u037e]\W*$")
+_QUESTION = r"[?？؟\u037e]\W*$"
+_RUNS = f"[{_RUN}]+"
+_POINT = f"[{_POINTS}]"
+# Joiners depend on the letters around them.
+_LATIN_TEXT = "[\x00-\u017f\u2000-\u200b\u200e-\u206f]*"
+# Two letters make a flag. A colour of skin is no picture of its own.
+_PICTURES = f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{letters.PICTURES}]"
+_NAME_WITH_SIGNS = (
+    # Asterisks around words are emphasis.
+    r"(?<![\w*\\])\*++(?=[^\s*])[^*\n]*+\*++"
+    r"|(?<![A-Za-z0-9_])(?:"
+    r"(?P<word>[A-Za-z][A-Za-z0-9]{0,11})(?P<plus>\\?\+\\?\+)(?![A-Za-z_+])"
+    r"|(?P<letter>[A-Za-z]{1,2})(?P<sign>\\?\#(?![A-Za-z_#])|\\?\*(?![\w*])))"
+    r"|(?<![\w.])\.(?P<extension>[A-Za-z]{2,12})(?![\w.])"
+)
+# `C'est` and `J. Smith` have no letter that is a name.
+_CAPITAL = r"(?<![\w'’.])[B-DF-HJ-NP-TV-XZ](?![\w'’]|\.\s*\w)"
+_JOINED_WORD = "(?<!\\w)\\w++(?:\u200c\\w++)++"
+_WORD = f"(?:[^\\W_]|[{_MARKS}{_RUN}])+"
 
 
 @cache
-def _run() -> re.Pattern[str]:
-    return re.compile(f"[{_RUN}]+")
-
-
-@cache
-def _points() -> re.Pattern[str]:
-    return re.compile(f"[{_POINTS}]")
-
-
-@cache
-def _latin() -> re.Pattern[str]:
-    # Joiners depend on the letters around them.
-    return re.compile("[\x00-\u017f\u2000-\u200b\u200e-\u206f]*")
-
-
-@cache
-def _pictures() -> re.Pattern[str]:
-    # Two letters make a flag. A colour of skin is no picture of its own.
-    return re.compile(
-        f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{letters.PICTURES}]"
-    )
-
-
-@cache
-def _name_with_signs() -> re.Pattern[str]:
-    return re.compile(
-        # Asterisks around words are emphasis.
-        r"(?<![\w*\\])\*++(?=[^\s*])[^*\n]*+\*++"
-        r"|(?<![A-Za-z0-9_])(?:"
-        r"(?P<word>[A-Za-z][A-Za-z0-9]{0,11})(?P<plus>\\?\+\\?\+)(?![A-Za-z_+])"
-        r"|(?P<letter>[A-Za-z]{1,2})(?P<sign>\\?\#(?![A-Za-z_#])|\\?\*(?![\w*])))"
-        r"|(?<![\w.])\.(?P<extension>[A-Za-z]{2,12})(?![\w.])"
-    )
-
-
-@cache
-def _capital() -> re.Pattern[str]:
-    # `C'est` and `J. Smith` have no letter that is a name.
-    return re.compile(r"(?<![\w'’.])[B-DF-HJ-NP-TV-XZ](?![\w'’]|\.\s*\w)")
-
-
-@cache
-def _joined_word() -> re.Pattern[str]:
-    return re.compile("(?<!\\w)\\w++(?:\u200c\\w++)++")
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(f"(?:[^\\W_]|[{_MARKS}{_RUN}])+")
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Returns an expression, which is compiled at its first use."""
+    return re.compile(pattern)
 
 
 def clean(text: str) -> str:
@@ -155,7 +125,7 @@ def normalise(text: str, *, divided: bool = False) -> str:
         text = _entity.sub(lambda entity: html.unescape(entity[0]), text)
     if text.isascii():
         text = text.replace("\x00", " ")
-    elif _latin().fullmatch(text):
+    elif compiled(_LATIN_TEXT).fullmatch(text):
         text = text.translate(_latin_forms())
     else:
         text = _normal_form(clean(text))
@@ -163,7 +133,7 @@ def normalise(text: str, *, divided: bool = False) -> str:
     # Most texts have none of these signs, and these are the quickest tests for them.
     has_sign = len(raw) != len(raw.translate(None, b"#+*"))
     if has_sign or " ." in text or text.startswith((".", "(.")):
-        text = _name_with_signs().sub(_name_word, text)
+        text = compiled(_NAME_WITH_SIGNS).sub(_name_word, text)
     if divided and (in_one_piece := compounds_of(text)):
         text = " ".join([text, *in_one_piece])
     return text
@@ -189,7 +159,7 @@ def _name_word(name: re.Match[str]) -> str:
     word = name["word"] or name["letter"]
     # What matched are words between asterisks, which have no further asterisk.
     if not word:
-        return _name_with_signs().sub(_name_word, name[0].strip("*"))
+        return compiled(_NAME_WITH_SIGNS).sub(_name_word, name[0].strip("*"))
     signs = (name["plus"] or name["sign"]).replace("\\", "")
     numbers = "".join(str(ord(sign)) for sign in signs)
     # A letter alone is another name: `C` is not `C#`.
@@ -199,12 +169,12 @@ def _name_word(name: re.Match[str]) -> str:
 
 def _normal_form(text: str) -> str:
     if "\u200c" in text:
-        text = _joined_word().sub(_whole_and_parts, text)
+        text = compiled(_JOINED_WORD).sub(_whole_and_parts, text)
     compatible = unicodedata.normalize("NFKC", letters.one_form(text))
     folded_letters = compatible.translate(_FOLDED)
-    without_points = _points().sub("", folded_letters)
-    with_pictures = _pictures().sub(_picture_word, without_points)
-    return _run().sub(_spaced_pairs, with_pictures)
+    without_points = compiled(_POINT).sub("", folded_letters)
+    with_pictures = compiled(_PICTURES).sub(_picture_word, without_points)
+    return compiled(_RUNS).sub(_spaced_pairs, with_pictures)
 
 
 @cache
@@ -245,7 +215,7 @@ def words(text: str) -> list[str]:
     if text.isascii():
         matches = _plain_word.findall(text.lower())
     else:
-        matches = _word().findall(text.casefold())
+        matches = compiled(_WORD).findall(text.casefold())
     return [word[:LONGEST_TERM] for word in matches]
 
 
@@ -256,7 +226,7 @@ def is_name_with_signs(word: str) -> bool:
 
 def is_run(word: str) -> bool:
     """Returns whether a word begins in a script without spaces."""
-    return not word.isascii() and _run().match(word) is not None
+    return not word.isascii() and compiled(_RUNS).match(word) is not None
 
 
 def sentences(query: str) -> list[str]:
@@ -291,7 +261,7 @@ def _last_with_content(candidates: list[str], most: int) -> list[str]:
 
 def is_question(text: str) -> bool:
     """Returns whether the text ends with a question mark."""
-    return _question().search(text[-8:]) is not None
+    return compiled(_QUESTION).search(text[-8:]) is not None
 
 
 def asking(text: str) -> float:
@@ -306,7 +276,7 @@ def terms(sentence: str) -> list[str]:
     """Returns the different words of a sentence to search, without stop-words if others are left."""
     all_words = list(dict.fromkeys(without_last_letters(words(sentence))))
     # Fault: `C` and `R` are names, although some language has them as a word.
-    names = map(str.lower, _capital().findall(sentence))
+    names = map(str.lower, compiled(_CAPITAL).findall(sentence))
     stop = stop_words(all_words).difference(names)
     content_words = [word for word in all_words if word not in stop]
     return (content_words or all_words)[:MOST_TERMS]

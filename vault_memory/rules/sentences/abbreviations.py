@@ -1,14 +1,13 @@
 """Knows words with a point inside a sentence, from a table for each language. Pure."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from pkgutil import get_data
 from typing import Any
 
 from vault_memory.rules.search import stopwords
+from vault_memory.rules.search.stopwords import language_tables
 
 _FIRST_SIGNS = "\"'“”„«»‹›「『《([{*_~`¿¡"
 _GOES_ON = frozenset("–—-&+/%§$€£¥=×")
@@ -192,5 +191,4 @@ def _table() -> _Table:
 
 
 def _languages() -> list[dict[str, Any]]:
-    content = get_data(__package__, "abbreviations.toml") or b""
-    return list(tomllib.loads(content.decode("utf-8")).values())
+    return list(language_tables(__package__, "abbreviations.toml").values())

@@ -1,12 +1,11 @@
 """Fillers and tails: words around a statement that say nothing of it, in all languages. Pure."""
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from pkgutil import get_data
 from typing import Any
 
+from vault_memory.rules.search.stopwords import language_tables
 from vault_memory.rules.search.tokens import is_run
 
 OPEN = "*"
@@ -18,8 +17,7 @@ Phrase = tuple[str, ...]
 @cache
 def filler_tables() -> Mapping[str, Mapping[str, Any]]:
     """Returns the lists of each language."""
-    content = get_data(__package__, "fillers.toml") or b""
-    return tomllib.loads(content.decode("utf-8"))
+    return language_tables(__package__, "fillers.toml")
 
 
 class Fillers:

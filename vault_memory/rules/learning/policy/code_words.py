@@ -5,15 +5,14 @@ have none. Pure.
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import takewhile, zip_longest
-from pkgutil import get_data
 from typing import NamedTuple
 
 from vault_memory.rules.search import stopwords
+from vault_memory.rules.search.stopwords import language_tables
 from vault_memory.rules.search.tokens import is_run
 
 NEAR = 9
@@ -231,8 +230,7 @@ def _lists(name: str) -> _Lists:
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, list[str]]]:
-    content = get_data(__package__, "code_words.toml") or b""
-    return tomllib.loads(content.decode("utf-8"))
+    return language_tables(__package__, "code_words.toml")
 
 
 # --- Spoken digits ---

@@ -5,14 +5,13 @@ A text without any sign has no secret, so most texts need no further search.
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pkgutil import get_data
 
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.learning.policy import code_words
 from vault_memory.rules.learning.policy.code_words import fold
+from vault_memory.rules.search.stopwords import language_tables
 from vault_memory.rules.sentences import sentence_splitter
 
 _TOKEN = re.compile(
@@ -42,8 +41,7 @@ _WORD = re.compile(r"\w+")
 @cache
 def cue_tables() -> Mapping[str, Mapping[str, list[str]]]:
     """Returns the lists of cues of each language."""
-    content = get_data(__package__, "secret_cues.toml") or b""
-    return tomllib.loads(content.decode("utf-8"))
+    return language_tables(__package__, "secret_cues.toml")
 
 
 def has_sign(text: str) -> bool:
