@@ -158,8 +158,7 @@ def section_named(doc: SectionedDoc, name: str) -> int | None:
 def numbers_named(doc: SectionedDoc, name: str) -> list[int]:
     """Return the numbers of the sections that a name means, or that have this heading."""
     means = named(doc, name)
-    blocks = dict.fromkeys(block.section for block in means.blocks)
-    return means.sections or list(blocks)
+    return means.sections or list(dict.fromkeys(block.section for block in means.blocks))
 
 
 def items_named(doc: SectionedDoc, name: str) -> list[NoteItem]:

@@ -48,7 +48,7 @@ _UNHIDE = {hidden: sign for sign, hidden in _SIGNS.items()}
 @lru_cache(maxsize=4096)
 def visible(text: str) -> str:
     """Return a text as a reader sees it, in one form, one case and one line."""
-    return folded_line(_without_markup(text))
+    return folded_line(shown(text))
 
 
 def is_plain(text: str) -> bool:
@@ -95,7 +95,8 @@ def _targets(text: str) -> frozenset[str]:
     return frozenset(folded(target.strip()) for target in targets if target)
 
 
-def _without_markup(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a text without its markup."""
     if not _MAY_HAVE_MARKUP.search(text):
         return text
     text = _TOKEN.sub(_shown, text)

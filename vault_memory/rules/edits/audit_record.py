@@ -31,18 +31,7 @@ if TYPE_CHECKING:
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
 """Sources that are the bot, which policy binds; every other source acts for a person"""
-SOURCES = (
-    "nightly",
-    "tool",
-    "cli",
-    "inbox",
-    "undo",
-    "forget",
-    "retention",
-    "proposal",
-    "merge",
-    "talk",
-)
+SOURCES = tuple("nightly tool cli inbox undo forget retention proposal merge talk".split())
 STATES = ("open", "stale", "approved", "rejected", "expired")
 
 
