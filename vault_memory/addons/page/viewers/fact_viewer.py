@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from vault_memory.addons.page.viewers.graph import Edge, Neighbour, neighbours, neighbours_svg
+from vault_memory.addons.page.viewers.note_viewer import cut_label
+from vault_memory.addons.page.wording import person
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.rules.facts.entities import Entities
-from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact
+from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact, folded
 from vault_memory.rules.facts.relevance import unclear_values
 
 if TYPE_CHECKING:
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from vault_memory.facts.entity_finder import EntityInfo
     from vault_memory.facts.entity_info import About
     from vault_memory.facts.known import Known
-
-
-LABEL_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,19 @@ class FactRow:
     @property
     def label(self) -> str:
         """The sentence, as far as the name of a button needs it."""
-        # Fault: a name of 4 kB would be in the page five times for each fact.
-        if len(self.sentence) <= LABEL_LENGTH:
-            return self.sentence
-        return f"{self.sentence[:LABEL_LENGTH]}…"
+        return cut_label(self.sentence)
+
+    @property
+    def key(self) -> str:
+        """Names it in a view."""
+        return self.id
+
+    def words_about(self, name: str) -> str:
+        """Returns what is before the object, without this subject: `Works at`, `Mira works at`."""
+        words = self.predicate.replace("_", " ")
+        if folded(self.subject) == folded(name):
+            return words[:1].upper() + words[1:]
+        return f"{person(self.subject)} {words}"
 
 
 def fact_rows(facts: Iterable[Fact]) -> list[FactRow]:

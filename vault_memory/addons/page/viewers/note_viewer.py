@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -12,8 +12,8 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteNotFound
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.encodings import as_utf8
-from vault_memory.markdown.items import normalised_text
-from vault_memory.markdown.note_items import NoteItem, items_of
+from vault_memory.markdown.items import normalised_text, parse_item
+from vault_memory.markdown.note_items import NoteItem, items_of, short_hash
 from vault_memory.rules.edits.blame import added_lines
 from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.paths.filenames import inside
@@ -47,25 +47,60 @@ class ShownItem(NamedTuple):
     author: str
     record_id: str
     """of the change that added it; empty for a line of a person's editor"""
+    key: str
+    """names it in a view, as long as it says the same"""
+    words: str
+    """its text without the marks of its brackets"""
+    day: str
+    """when it was written down, ISO 8601; empty when that is not known"""
+    is_said: bool
+    """whether it comes from a turn"""
+
+    @property
+    def label(self) -> str:
+        """Its words, as far as the name of a button needs them."""
+        return cut_label(self.words)
 
 
-def shown_items(raw: bytes, records: "Iterable[Record]") -> list[ShownItem]:
+LABEL_LENGTH = 60
+
+
+def cut_label(words: str) -> str:
+    """Returns the beginning of a sentence."""
+    # Fault: a name of 4 kB would be in the page five times for each row.
+    return words if len(words) <= LABEL_LENGTH else f"{words[:LABEL_LENGTH]}…"
+
+
+def shown_items(note: str, raw: bytes, records: "Iterable[Record]") -> list[ShownItem]:
     """Returns the items of a note that ops can address; `records` are those of the note."""
     doc = parse(raw)
     lines = list(_first_lines(doc))
     added_by = _records_by_text(records)
-    return [_shown(item, doc, lines, added_by) for item in items_of(doc)]
+    shown = partial(_shown, note, doc=doc, lines=lines, added_by=added_by)
+    return list(map(shown, items_of(doc)))
 
 
 def _shown(
-    item: NoteItem, doc: SectionedDoc, lines: list[int], added_by: "Mapping[str, Record]"
+    note: str, item: NoteItem, doc: SectionedDoc, lines: list[int], added_by: "Mapping[str, Record]"
 ) -> ShownItem:
     body = doc.sections[item.section].body
     line = lines[item.section] + count_lines(body[: item.start])
     record = added_by.get(normalised_text(item.text))
     author = AUTHORS.get(record.source, PERSON) if record else PERSON
     record_id = record.id if record else ""
-    return ShownItem(item.heading, item.text, line, author, record_id)
+    fields = parse_item(item.text)
+    return ShownItem(
+        item.heading,
+        item.text,
+        line,
+        author,
+        record_id,
+        key=short_hash(note, item.heading, item.text),
+        # An item may have nothing but marks, which are its text then.
+        words=fields.text or item.text,
+        day=fields.date.isoformat() if fields.date else "",
+        is_said=bool(fields.ref),
+    )
 
 
 def _first_lines(doc: SectionedDoc) -> Iterator[int]:
@@ -145,7 +180,7 @@ class NoteViewer:
 
     def items(self, note: "NoteText") -> list[ShownItem]:
         """Return the items that the ops can address, with their authors."""
-        return shown_items(as_utf8(note.raw), self._memory.log(note.note))
+        return shown_items(note.note, as_utf8(note.raw), self._memory.log(note.note))
 
     def waiting(self, note: str) -> "list[Waiting]":
         """Return the writes that wait for a note."""

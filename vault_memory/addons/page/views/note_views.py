@@ -13,7 +13,7 @@ from vault_memory.addons.page.forms import OPEN_AGAIN, AskedFields, bytes_of, fo
 from vault_memory.addons.page.note_html.hidden_letters import Exact
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.views.outcome import answer_of
+from vault_memory.addons.page.views.outcome import answer_of, own_path
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.errors import NoteNotFound, UsageError
 
@@ -38,6 +38,8 @@ class ItemButtonFields(AskedFields):
     heading: str
     match: str = ""
     line: str = ""
+    to: str = ""
+    """where the browser goes next; empty: the note"""
 
 
 def show_note(viewer: Viewer, query: NoteFields) -> PageView:
@@ -113,8 +115,10 @@ def remove(viewer: Viewer, form: ItemButtonFields) -> Answer:
 
 
 def _apply(viewer: Viewer, form: ItemButtonFields, op: dict[str, Any]) -> Answer:
+    # Fault: after the call, an error about the path would hide what was done.
+    own_path(form.to or "/")
     edit = viewer.notes.apply(form.note, op, form.expected)
-    return answer_of(edit, note_path(edit.note))
+    return answer_of(edit, form.to or note_path(edit.note))
 
 
 CONFLICT = 409
