@@ -63,30 +63,6 @@ def test_an_entity_has_its_current_facts_its_past_and_its_timeline(page: ServedP
     assert timeline.index("2011-08-01 to 2019-03-01") < timeline.index("2026-04-07")
 
 
-def test_the_picture_of_an_entity_has_its_table_beside_it(page: ServedPage) -> None:
-    text = facts_about(page.browser(), "Greta")
-
-    picture = text[text.index("<svg") : text.index("</svg>")]
-    table = text[text.index("</svg>") :].partition("</table>")[0]
-    for name in ("fog bell", "24 volts", "61 kilograms"):
-        assert name in picture
-    assert 'href="/facts?entity=24+volts">24 volts</a>' in table
-    assert "fog bell supply 24 volts" in table
-    assert "style=" not in picture
-
-
-def test_a_picture_has_sixty_neighbours_at_most(own_page: ServedPage) -> None:
-    lines = "".join(f"- knows: friend {number:03}\n" for number in range(90))
-    (own_page.memory.root / MIRA).write_text(f"## mira\n\n{lines}", "utf-8")
-
-    text = facts_about(own_page.browser(), "mira")
-
-    picture, _, after = text[text.index("<svg") :].partition("</svg>")
-    table = after.partition("</table>")[0]
-    assert "60 of 90 neighbours" in picture
-    assert len(re.findall(r"<tr><td", table)) == 90
-
-
 def test_a_fact_is_found_by_an_alias_of_its_subject(page: ServedPage) -> None:
     assert "24 volts" in facts_about(page.browser(), "Greta")
 

@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from vault_memory.addons.page.viewers.graph import Edge, Neighbour, neighbours, neighbours_svg
 from vault_memory.addons.page.viewers.note_viewer import cut_label
 from vault_memory.addons.page.wording import person
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.rules.facts.entities import Entities
-from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact, folded
+from vault_memory.rules.facts.fact import Fact, folded
 from vault_memory.rules.facts.relevance import unclear_values
 
 if TYPE_CHECKING:
@@ -117,30 +113,6 @@ PERSON: "Source" = "cli"
 """A form of the page is a person's act"""
 
 
-DESCRIPTIONS = (ALIAS, SUMMARY, TYPE)
-"""Predicates whose object is no other person or thing"""
-MOST_ROWS = 200
-
-
-class Neighbourhood(NamedTuple):
-    """An entity and its relations."""
-
-    name: str
-    """its own name, also when it was found by an alias"""
-    edges: list[Edge]
-
-    @property
-    def rows(self) -> list[Neighbour]:
-        """The neighbours, the strongest first."""
-        return neighbours(self.name, self.edges)[:MOST_ROWS]
-
-    @property
-    def picture(self) -> Markup:
-        """The picture of the strongest neighbours."""
-        # The picture escapes the names itself: a test feeds it hostile ones.
-        return Markup(neighbours_svg(self.name, self.edges))
-
-
 class FactViewer:
     """The facts of a vault, as one session may see them."""
 
@@ -158,12 +130,6 @@ class FactViewer:
     def timeline(self, entity: str) -> list[FactRow]:
         """Return all present and past facts about an entity, oldest first."""
         return fact_rows(self._memory.timeline(entity, scopes=self._scopes))
-
-    def neighbourhood(self, entity: str) -> Neighbourhood:
-        """Return what an entity is related to by the facts that hold now."""
-        facts = self._memory.facts(scopes=self._scopes, entity=entity)
-        name = Entities.of(facts).resolve(entity).name
-        return Neighbourhood(name, list(edges(facts)))
 
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""
@@ -209,11 +175,3 @@ class FactViewer:
     def delete(self, fact_id: str) -> "Edit":
         """Delete a fact that was never true. Raises UnclearId."""
         return self._memory.facts.delete(fact_id, scopes=self._scopes).edit
-
-
-def edges(facts: Iterable[Fact]) -> Iterator[Edge]:
-    """Yields the relations in some facts."""
-    for fact in facts:
-        if fact.predicate not in DESCRIPTIONS:
-            predicate = fact.predicate.replace("_", " ")
-            yield Edge(fact.subject, predicate, fact.object, fact.confidence)

@@ -101,24 +101,28 @@ def sentences_of(text: str) -> NoteSentences:
 
 def _blocks(text: str) -> Iterator[_TextBlock]:
     """Yields headings, items and lines; a line right below one of them continues it."""
-    open_block: _TextBlock | None = None
+    block = None
     for number, line in enumerate(text.splitlines(), start=1):
-        item = _ITEM.fullmatch(line)
-        is_start = item is not None or _HEADING.fullmatch(line) is not None
-        if open_block is not None and (is_start or not line.strip()):
-            yield open_block
-            open_block = None
+        start = _start(number, line)
+        if start is None and block and line.strip():
+            block = block._replace(text=f"{block.text} {line.strip()}")
+            continue
+        if block:
+            yield block
+        block = start or (_TextBlock(number, line.strip()) if line.strip() else None)
         if _HEADING.fullmatch(line):
             yield _TextBlock(number, line)
-        elif item:
-            open_block = _TextBlock(number, item[1].strip(), is_item=True)
-        elif open_block is not None:
-            text_so_far = f"{open_block.text} {line.strip()}"
-            open_block = open_block._replace(text=text_so_far)
-        elif line.strip():
-            open_block = _TextBlock(number, line.strip())
-    if open_block is not None:
-        yield open_block
+            block = None
+    if block:
+        yield block
+
+
+def _start(number: int, line: str) -> _TextBlock | None:
+    """Returns the block that a heading or an item begins."""
+    item = _ITEM.fullmatch(line)
+    if item:
+        return _TextBlock(number, item[1].strip(), is_item=True)
+    return _TextBlock(number, line) if _HEADING.fullmatch(line) else None
 
 
 def _sentence(block: _TextBlock) -> NoteSentence:

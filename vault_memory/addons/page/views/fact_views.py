@@ -89,7 +89,6 @@ def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
         "ended_total": len(ended),
         "timeline": timeline[-MOST_IN_TIMELINE:],
         "timeline_total": len(timeline),
-        "graph": viewer.facts.neighbourhood(entity) if current and entity else None,
         "scopes": viewer.scopes,
         "to": _path_of(entity, query.start),
     }
@@ -254,7 +253,6 @@ def show_person(viewer: Viewer, query: PersonFields) -> PageView:
         # Fault: a town may be in thousands of facts, each with its buttons.
         "facts": fact_rows(entity.facts)[:MOST_FACTS],
         "facts_total": len(entity.facts),
-        "graph": viewer.facts.neighbourhood(entity.name),
         "to": person_path(entity.name),
         "scopes": viewer.scopes,
         "person_path": person_path,
