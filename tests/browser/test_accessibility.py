@@ -96,8 +96,8 @@ def test_everybody_can_read_every_view_of_a_full_vault(
 ) -> None:
     signed_in()
     goto(tab, "/doctor")
-    tab.get_by_role("button", name="Examine").click()
-    expect(tab.get_by_role("table")).to_be_visible()
+    tab.get_by_role("button", name="Check now").click()
+    expect(tab.get_by_text("in order").first).to_be_visible()
 
     problems = _problems(tab, _addresses(full_house), SHOTS)
 

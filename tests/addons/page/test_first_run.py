@@ -52,7 +52,7 @@ def test_a_vault_of_obsidian_says_what_it_has_and_what_to_do(
     assert first.question == "What do I know about Sailing to Utsira?"
 
 
-def test_an_empty_vault_asks_nothing_and_names_every_program(
+def test_an_empty_vault_asks_nothing_and_connects_any_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(empty(tmp_path), monkeypatch) as memory:
@@ -60,7 +60,9 @@ def test_an_empty_vault_asks_nothing_and_names_every_program(
 
     assert first is not None
     assert (first.notes, first.question) == (0, "")
-    assert len(first.hosts) > 10
+    assert [host.command for host in first.hosts] == [
+        "vault-memory --vault /notes install HOST --user mira"
+    ]
 
 
 def test_one_turn_ends_the_first_run_of_its_person_alone(

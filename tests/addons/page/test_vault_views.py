@@ -11,7 +11,7 @@ def test_looking_at_the_doctor_examines_nothing(own_page: ServedPage) -> None:
     answer = browser.get("/doctor")
 
     assert answer.status_code == 200
-    assert "examined nothing yet" in answer.text
+    assert "Nothing was checked yet" in answer.text
 
 
 def test_examine_shows_what_the_command_finds(own_page: ServedPage) -> None:
@@ -23,7 +23,7 @@ def test_examine_shows_what_the_command_finds(own_page: ServedPage) -> None:
     assert answer.headers["location"] == "/doctor"
     text = browser.get("/doctor").text
     for check in own_page.memory.doctor():
-        assert f">{check.name}<" in text
+        assert f">{check.name.replace('_', ' ').capitalize()}<" in text
     # No place of the machine is shown to a browser, which may be far away.
     assert str(own_page.memory.root) not in text
 

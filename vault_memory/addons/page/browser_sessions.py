@@ -157,6 +157,11 @@ class BrowserSessions:
             stored.links = []
         return count
 
+    def count(self) -> int:
+        """Returns how many sessions there are."""
+        oldest = self._clock() - IDLE_SECONDS
+        return sum(session.used > oldest for session in self._read().sessions)
+
     def _touch(self, digest: str) -> None:
         with self._changing() as stored:
             for session in stored.sessions:

@@ -60,7 +60,7 @@ def describe(memory: "VaultMemory", stale_notes: Collection[str]) -> VaultState:
         details.append(f"Sync {SYNC_WORDS[sync['state']]}.")
     if not vitals:
         level, word = "", "Not watching"
-        details.append("Not watching: saves appear when you reload. Start `vault-memory run`.")
+        details.append("Not watching: saves appear when you reload.")
     elif not vitals["watcher"].get("healthy", True):
         level, word = "bad", "Vault not reachable"
         details.append(f"The watcher: {vitals['watcher'].get('reason', '')}.")

@@ -4,14 +4,16 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.addons import table
+from vault_memory.addons.page.browser_sessions import BrowserSessions
 from vault_memory.addons.page.forms import OPEN_AGAIN
 from vault_memory.addons.page.shared_answers import MachineSight, vitals_of
-from vault_memory.admin import config_change, layout_setup
+from vault_memory.admin import config_change, layout_setup, owner
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import LayoutSettings
 from vault_memory.errors import UsageError
@@ -45,13 +47,14 @@ class SetupViewer:
     def __init__(self, memory: VaultMemory, machine: MachineSight) -> None:
         self._memory = memory
         self._machine = machine
+        self.browsers = BrowserSessions(memory.vault.state.path)
+        """those that are signed in"""
 
     def layouts(self) -> list[LayoutRow]:
         """Return every layout with what it would claim, the best first."""
         vault = self._memory.vault
         paths = list(vault.folder.listing().entries)
-        owner = vault.config.layout.user
-        settings = self.written().layout._replace(user=owner)
+        settings = self.written().layout._replace(user=vault.config.layout.user)
         return [row_of(proposal, settings, paths) for proposal in layout_setup.proposals(vault)]
 
     def used(self) -> "Config":
@@ -63,7 +66,19 @@ class SetupViewer:
         vault = self._memory.vault
         return configuration.load(vault.config_file, vault.environment)
 
-    def meaning(self) -> str:
+    def owner(self) -> str:
+        """Return who owns the notes at the top of the vault; empty without a name."""
+        return self._memory.vault.owner
+
+    def name_owner(self, name: str) -> None:
+        """Write who owns these notes into the marker, as `init --user` does. Raises UsageError."""
+        owner.set_owner(self._memory.root, name)
+
+    def meaning(self) -> tuple[str, int, int]:
+        """Return the state of search by meaning, and how much of how much is embedded."""
+        return meaning_of(self._memory)
+
+    def kind_of_meaning(self) -> str:
         """Return the kind of embedder that the file names; a variable may say otherwise."""
         return configuration.load(self._memory.vault.config_file, {}).embedding.kind
 
@@ -122,14 +137,16 @@ class HostRow(NamedTuple):
 
 
 def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str]) -> list[HostRow]:
-    """Return the programs on this machine; all that `install` knows where none of them is here."""
+    """Return the programs on this machine, else a placeholder."""
     checks = table.optional_part("hosts.host_checks")
     if checks is None or not machine.hosts:
         return []
     statuses = [status for status in checks.statuses(memory) if not status.project]
     here = [status for status in statuses if any(is_here(file.path) for file in status.files)]
+    if not here:
+        here = [replace(statuses[0], host="HOST")]
     vault = f"--vault {shlex.quote(machine.folder)} " if machine.folder else ""
-    user = shlex.quote(_person_of(scopes))
+    user = shlex.quote(_person_of(memory, scopes))
     return [
         HostRow(
             status.host,
@@ -137,7 +154,7 @@ def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str])
             status.wired,
             status.last_started.isoformat() if status.last_started else "",
         )
-        for status in here or statuses
+        for status in here
     ]
 
 
@@ -176,24 +193,28 @@ def first_run(
     if any(is_turn and scope in scopes for scope, is_turn in speakers):
         return None
     paths = list(_notes_of(memory, scopes))
-    embedded = chunks = 0
-    hosts: list[HostRow] = []
-    if sees_all:
-        stats = memory.searcher.stats()
-        embedded = max(stats.get("vectors", {}).values(), default=0)
-        chunks = stats["sources"]["notes"]["chunks"]
-        hosts = host_rows(memory, machine, scopes)
-    vitals = vitals_of(memory) or memory.searcher.freshness()._asdict()
+    meaning, embedded, chunks = meaning_of(memory)
     return FirstRun(
         notes=len(paths),
         layout=memory.vault.layout_report(with_counts=False).name,
-        meaning=vitals["semantic"],
-        # Texts that are in two notes are embedded once.
-        embedded=chunks if vitals["semantic"] == "ready" else min(embedded, chunks),
-        chunks=chunks,
-        hosts=hosts,
+        meaning=meaning,
+        embedded=embedded if sees_all else 0,
+        chunks=chunks if sees_all else 0,
+        hosts=host_rows(memory, machine, scopes) if sees_all else (),
         question=f"What do I know about {title_of(memory, paths[0])}?" if paths else "",
     )
+
+
+def meaning_of(memory: VaultMemory) -> tuple[str, int, int]:
+    """Return the state of search by meaning, and how much of how much is embedded."""
+    stats = memory.searcher.stats()
+    chunks = stats["sources"]["notes"]["chunks"]
+    vitals = vitals_of(memory) or memory.searcher.freshness()._asdict()
+    if vitals["semantic"] == "ready":
+        # Texts that are in two notes are embedded once.
+        return "ready", chunks, chunks
+    embedded = max(stats.get("vectors", {}).values(), default=0)
+    return vitals["semantic"], min(embedded, chunks), chunks
 
 
 def _notes_of(memory: VaultMemory, scopes: Sequence[str]) -> Iterator[str]:
@@ -212,7 +233,8 @@ def title_of(memory: VaultMemory, path: str) -> str:
     return next(titles, "") or PurePosixPath(path).stem
 
 
-def _person_of(scopes: Sequence[str]) -> str:
-    """Return the one person of these scopes; a placeholder where there are several."""
+def _person_of(memory: VaultMemory, scopes: Sequence[str]) -> str:
+    """Return the one person of these scopes, else the owner; a placeholder for several people."""
     people = [scope.removeprefix("user:") for scope in scopes if scope.startswith("user:")]
-    return people[0] if len(people) == 1 else "NAME"
+    people = people or [memory.vault.owner]
+    return people[0] if len(people) == 1 and people[0] else "NAME"

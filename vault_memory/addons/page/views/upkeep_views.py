@@ -7,8 +7,8 @@ from vault_memory.addons.page.shared_answers import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
 
-WORDS = {"ok": "in order", "warn": "warning", "fail": "failed"}
-"""State of a check → its word"""
+WORDS = {"ok": ("good", "in order"), "warn": ("warn", "warning"), "fail": ("bad", "failed")}
+"""State of a check → its level, and its word"""
 
 
 class UpkeepFields(msgspec.Struct):
@@ -22,7 +22,7 @@ def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
         "words": WORDS,
         "searches": viewer.shared.search_times(),
     }
-    return PageView("doctor.html", "Doctor", data)
+    return PageView("doctor.html", "Health", data)
 
 
 def examine(viewer: Viewer, form: UpkeepFields) -> Redirect:
@@ -49,8 +49,8 @@ class SetupFields(msgspec.Struct):
     """The fields of `/setup`: none."""
 
 
-class LayoutFields(msgspec.Struct):
-    """The form of a layout."""
+class NameFields(msgspec.Struct):
+    """The form of a layout, or of the owner of the notes."""
 
     name: str
 
@@ -64,21 +64,41 @@ class MeaningFields(msgspec.Struct):
 def show_setup(viewer: Viewer, query: SetupFields) -> PageView:
     setup = viewer.setup()
     used, written = setup.used(), setup.written()
+    layouts = setup.layouts()
+    # The built-in folders are those of the layout `shared`.
+    layout = written.layout.name or used.layout.name or "shared"
+    next_night = viewer.nights.next_begins()
+    meaning, embedded, chunks = setup.meaning()
     data = {
-        "layouts": setup.layouts(),
-        "layout": written.layout.name,
-        "used_layout": used.layout.name,
-        "has_meaning": setup.meaning() != "off",
+        "folder": viewer.shared.machine.folder,
+        "layouts": layouts,
+        "current": next(row for row in layouts if row.proposal.name == layout),
+        "owner": setup.owner(),
+        "has_meaning": setup.kind_of_meaning() != "off",
+        "meaning": meaning,
+        "embedded": embedded,
+        "chunks": chunks,
         "is_overridden": setup.is_meaning_overridden(),
         "must_restart": _must_restart(setup),
         "has_daemon": setup.has_daemon(),
+        "next_night": next_night.isoformat() if next_night else "",
         "hosts": setup.hosts(),
-        "remote": bool(written.remote.url),
+        "browsers": setup.browsers.count(),
     }
     return PageView("setup.html", "Vault", data)
 
 
-def set_layout(viewer: Viewer, form: LayoutFields) -> Redirect:
+def name_owner(viewer: Viewer, form: NameFields) -> Redirect:
+    viewer.setup().name_owner(form.name.strip())
+    return Redirect(SETUP)
+
+
+def sign_out(viewer: Viewer, form: SetupFields) -> Redirect:
+    viewer.setup().browsers.end_all()
+    return Redirect("/")
+
+
+def set_layout(viewer: Viewer, form: NameFields) -> Redirect:
     viewer.setup().set_layout(form.name)
     return Redirect(SETUP)
 
