@@ -108,8 +108,8 @@ def test_a_note_shows_its_items_with_authors(own_page: ServedPage) -> None:
 
     text = own_page.browser("mira").get(f"/note/{USER}").text
 
-    assert "a person wrote: Is left-handed" in text
-    assert "the bot wrote: Plays the accordion" in text
+    assert "by hand: Is left-handed" in text
+    assert "the bot: Plays the accordion" in text
     assert own_page.memory.read(USER).revision[:10] in text
 
 

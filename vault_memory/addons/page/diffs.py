@@ -7,10 +7,9 @@ lines are removed and the new ones added. No HTML is made here, and hidden lette
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.markdown.merging.line_merge import hunks
 
@@ -19,10 +18,6 @@ __all__ = ["DiffLine", "lines"]
 CONTEXT = 3
 MOST_LINES = 2000
 """Lines of a diff; a last line says how many more there are"""
-Kind = Literal["added", "removed", "same", "gap"]
-
-_SIGNS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
-_WORDS = {"added": "added", "removed": "removed", "same": "", "gap": ""}
 Part = tuple[str, bool]
 """A text, and whether it is a changed word within its line"""
 Line = tuple[Part, ...]
@@ -146,26 +141,12 @@ def unmarked(line: str) -> Line:
 # --- The comparison ---
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(NamedTuple):
     """One line of a diff."""
 
-    kind: Kind
-    old_number: int | None
-    """From 1; None for an added line"""
-    new_number: int | None
-    """From 1; None for a removed line"""
+    word: str
+    """`added`, `removed`, `same`, or `place` for words about lines that are left out"""
     parts: Line
-
-    @property
-    def sign(self) -> str:
-        """The sign before the line."""
-        return _SIGNS[self.kind]
-
-    @property
-    def word(self) -> str:
-        """The same in a word."""
-        return _WORDS[self.kind]
 
     @property
     def text(self) -> str:
@@ -230,14 +211,14 @@ def _diff(texts: _Texts, context: int, marker: WordMarker) -> Iterator[DiffLine]
 
 
 def _changed(texts: _Texts, block: _Block, marker: WordMarker) -> Iterator[DiffLine]:
-    """Yield the removed lines, then the added ones, each with its number."""
+    """Yield the removed lines, then the added ones."""
     old_lines = texts.old[block.old.start : block.old.stop]
     new_lines = texts.new[block.new.start : block.new.stop]
     removed, added = marker.marked(old_lines, new_lines)
-    for number, line in enumerate(removed, block.old.start + 1):
-        yield DiffLine("removed", number, None, line)
-    for number, line in enumerate(added, block.new.start + 1):
-        yield DiffLine("added", None, number, line)
+    for line in removed:
+        yield DiffLine("removed", line)
+    for line in added:
+        yield DiffLine("added", line)
 
 
 def _shortened(texts: _Texts, block: _Block, first: int, last: int) -> Iterator[DiffLine]:
@@ -256,21 +237,18 @@ def _shortened(texts: _Texts, block: _Block, first: int, last: int) -> Iterator[
 def _same(texts: _Texts, block: _Block, offsets: range) -> Iterator[DiffLine]:
     """Yield equal lines of a block."""
     for offset in offsets:
-        old_index = block.old[offset]
-        new_index = block.new[offset]
-        line = unmarked(texts.new[new_index])
-        yield DiffLine("same", old_index + 1, new_index + 1, line)
+        yield DiffLine("same", unmarked(texts.new[block.new[offset]]))
 
 
 def _gap(words: str) -> DiffLine:
-    return DiffLine("gap", None, None, ((words, False),))
+    return DiffLine("place", ((words, False),))
 
 
 def _first_lines(rows: Iterator[DiffLine]) -> list[DiffLine]:
     """Return as many lines as a person can read."""
     first_rows = list(islice(rows, MOST_LINES))
-    kinds = Counter(row.kind for row in rows)
-    more = kinds["added"] + kinds["removed"]
+    counts = Counter(row.word for row in rows)
+    more = counts["added"] + counts["removed"]
     if more:
         end = _gap(f"{more} more changed lines are not shown")
         first_rows.append(end)

@@ -3,6 +3,8 @@
 import re
 from datetime import date, datetime, timedelta
 
+from vault_memory.rules.paths.conflict_names import conflict_copy
+
 EVERYBODY = frozenset({"group:main", "group:global"})
 TITLES = {
     "USER": "Profile",
@@ -84,6 +86,9 @@ def person(name: str) -> str:
 def note_title(path: str) -> str:
     """Returns what a note is called: `Profile`, the day of a dated note, or the name of its file."""
     name = path.rpartition("/")[2]
+    original = conflict_copy(name)
+    if original is not None:
+        return f"Copy of {note_title(original)}"
     stem, dot, _ = name.rpartition(".")
     title = stem if dot else name
     if title in TITLES:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.conflict_copies import find_copy
@@ -177,6 +178,16 @@ class ProposalViewer:
             return unread_note(without_paths(error.message, folders_of(self._memory)))
 
 
+class ThrownRow(NamedTuple):
+    """A note or a conflict copy in the trash."""
+
+    id: str
+    note: str
+    who: str
+    """who deleted it"""
+    ts: str
+
+
 class ConflictViewer:
     """The conflicts and the trash of a vault, as one session may see them."""
 
@@ -209,9 +220,14 @@ class ConflictViewer:
         """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
         return self._memory.edits.save(copy.note, text, base=base)
 
-    def trash(self) -> "list[ThrownNote]":
+    def trash(self) -> list[ThrownRow]:
         """Return what was deleted in the last 30 days, newest first."""
-        return self._memory.conflicts.trash(self._scopes)
+        records = self._memory.log(scopes=self._scopes)
+        sources = {record.note: record.source for record in records if not record.after}
+        return [
+            ThrownRow(thrown.id, thrown.note, author_of(sources.get(thrown.note, "")), thrown.ts)
+            for thrown in self._memory.conflicts.trash(self._scopes)
+        ]
 
     def untrash(self, thrown_id: str) -> "ThrownNote":
         """Restore a note or a copy from the trash. Raises UnclearId."""

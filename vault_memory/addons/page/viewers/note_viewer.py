@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
 
-PERSON = "a person"
+PERSON = "by hand"
 AUTHORS: Mapping[str, str] = {
     "tool": "the bot",
     "nightly": "the bot, at night",
@@ -35,6 +35,11 @@ AUTHORS: Mapping[str, str] = {
     "talk": "the bot",
 }
 """Source of the record that added a line → who wrote it; all others are a person"""
+
+
+def author_of(source: str) -> str:
+    """Returns who made what a record of this source says."""
+    return AUTHORS.get(source, PERSON)
 
 
 class ShownItem(NamedTuple):
@@ -86,7 +91,7 @@ def _shown(
     body = doc.sections[item.section].body
     line = lines[item.section] + count_lines(body[: item.start])
     record = added_by.get(normalised_text(item.text))
-    author = AUTHORS.get(record.source, PERSON) if record else PERSON
+    author = author_of(record.source) if record else PERSON
     record_id = record.id if record else ""
     fields = parse_item(item.text)
     return ShownItem(

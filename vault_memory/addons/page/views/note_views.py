@@ -13,13 +13,18 @@ from vault_memory.addons.page.forms import OPEN_AGAIN, AskedFields, bytes_of, fo
 from vault_memory.addons.page.note_html.hidden_letters import Exact
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path, page_path
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.addons.page.views.outcome import answer_of, own_path
+from vault_memory.addons.page.wording import note_title
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.errors import NoteNotFound, UsageError
 
 if TYPE_CHECKING:
     from vault_memory.addons.page.viewers.note_viewer import ShownItem
     from vault_memory.search.note_reports import NoteInfo, NoteText
+
+
+NOTES = "/notes"
 
 
 class NoteFields(msgspec.Struct):
@@ -147,8 +152,9 @@ def show_editor(viewer: Viewer, query: EditFields) -> PageView:
     note = viewer.notes.read(query.note)
     reason = viewer.notes.why_not_editable(note.raw)
     if reason:
-        return PageView("not_editable.html", _title(note.note), _frame(note, reason))
-    data = _form(note.note, note.raw, form_text(note.raw))
+        data = {**_frame(viewer, note.note), "reason": reason}
+        return PageView("not_editable.html", _title(note.note), data)
+    data = _form(viewer, note.note, note.raw, form_text(note.raw))
     data["disk_change"] = _disk_change(viewer, note, query.base)
     return PageView("edit.html", _title(note.note), data)
 
@@ -160,9 +166,9 @@ def save(viewer: Viewer, form: SaveFields) -> Answer:
     try:
         edit = viewer.notes.save(path, text, base)
     except SaveConflict as conflict:
-        return _conflict(path, form, conflict)
+        return _conflict(viewer, path, form, conflict)
     except NoteGone as error:
-        return _gone(path, form, error)
+        return _gone(viewer, path, form, error)
     to = note_path(path, saved="edit")
     # Fault: "saved" after nothing was typed looks as if something had been changed.
     if text == base:
@@ -184,24 +190,23 @@ def _base(form: SaveFields) -> bytes:
     return base
 
 
-def _conflict(path: str, form: SaveFields, conflict: SaveConflict) -> PageView:
+def _conflict(viewer: Viewer, path: str, form: SaveFields, conflict: SaveConflict) -> PageView:
     """Returns the three texts; the box has what was typed, based on what is on disk now."""
-    data = _form(path, conflict.on_disk, _typed(form))
+    data = _form(viewer, path, conflict.on_disk, _typed(form))
     data |= {
         "message": conflict.message,
         "hint": conflict.hint,
         "on_disk": _text(conflict.on_disk),
         "yours": _text(conflict.yours),
         "opened": _text(conflict.base),
-        "disk_change": None,
     }
     return PageView("edit_conflict.html", _title(path), data, CONFLICT)
 
 
-def _gone(path: str, form: SaveFields, error: NoteGone) -> PageView:
+def _gone(viewer: Viewer, path: str, form: SaveFields, error: NoteGone) -> PageView:
     """Returns what was typed in a form that saves it as a new note."""
-    data = _form(path, b"", _typed(form))
-    data |= {"message": error.message, "hint": error.hint, "disk_change": None}
+    data = _form(viewer, path, b"", _typed(form))
+    data |= {"message": error.message, "hint": error.hint}
     return PageView("edit_gone.html", _title(path), data, CONFLICT)
 
 
@@ -210,10 +215,10 @@ def _typed(form: SaveFields) -> str:
     return form_text(form.text.encode("utf-8", "replace"))
 
 
-def _form(path: str, base: bytes, text: str) -> dict[str, Any]:
+def _form(viewer: Viewer, path: str, base: bytes, text: str) -> dict[str, Any]:
     """Returns what the form with the box needs."""
     return {
-        "note": path,
+        **_frame(viewer, path),
         "text": Exact(text),
         "base": base64.b64encode(base).decode(),
         "revision": _revision(base) if base else "",
@@ -232,12 +237,13 @@ def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.Diff
     return diffs.lines(opened.text, note.text)
 
 
-def _frame(note: "NoteText", reason: str) -> dict[str, Any]:
-    return {"note": note.note, "reason": reason}
+def _frame(viewer: Viewer, path: str) -> dict[str, Any]:
+    """Returns what the frame around a view of a note needs."""
+    return {"tab": NOTES, "note": path, "scope": viewer.notes.place(path).scope}
 
 
 def _title(note: str) -> str:
-    return f"Edit {note}"
+    return f"Edit {note_title(note)}"
 
 
 def _revision(raw: bytes) -> str:
@@ -248,7 +254,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-MOST_VERSIONS = 200
+MOST_VERSIONS = 100
 
 
 class HistoryFields(msgspec.Struct, rename={"first": "from", "second": "to"}):
@@ -269,22 +275,42 @@ class RestoreVersionFields(msgspec.Struct):
     sure: str = ""
 
 
+class VersionRow(NamedTuple):
+    """A stored version."""
+
+    revision: str
+    """its beginning, which is enough to find it"""
+    before: str
+    """the same of the version before it; empty for the oldest"""
+    ts: str
+    who: str
+
+
+SHORT = 12
+"""Letters of a revision in an address"""
+
+
 def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
     versions = viewer.notes.history(query.note)
     note = viewer.notes.path(query.note)
-    first, second = query.first, query.second
+    revisions = [version.revision[:SHORT] for version in versions]
+    rows = [
+        VersionRow(revision, before, version.ts, author_of(version.by))
+        for version, revision, before in zip(versions, revisions, [*revisions[1:], ""], strict=True)
+    ]
+    first, second = query.first[:SHORT], query.second[:SHORT]
     # Without a choice, the last change is shown.
-    if not (first or second) and len(versions) > 1:
-        first, second = versions[1].revision, versions[0].revision
+    if not (first or second) and len(rows) > 1:
+        first, second = rows[0].before, rows[0].revision
     data: dict[str, Any] = {
-        "note": note,
-        "versions": versions[:MOST_VERSIONS],
-        "total": len(versions),
+        **_frame(viewer, note),
+        "versions": rows[:MOST_VERSIONS],
+        "left_out": len(rows[MOST_VERSIONS:]),
         "first": first,
         "second": second,
         "diff": _diff(viewer, note, first, second),
     }
-    return PageView("history.html", f"History of {note}", data)
+    return PageView("history.html", f"Versions of {note_title(note)}", data)
 
 
 def _diff(viewer: Viewer, note: str, first: str, second: str) -> list[diffs.DiffLine] | None:
@@ -304,12 +330,12 @@ def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
     plan = viewer.notes.restore(note, form.revision, dry_run=True)
     version = viewer.notes.version(note, form.revision)
     data = {
-        "note": note,
+        **_frame(viewer, note),
         "revision": version.revision,
         "expected": plan.before or "",
         "diff": _diff(viewer, note, plan.before or "", version.revision),
     }
-    return PageView("restore.html", f"Restore {note}", data)
+    return PageView("restore.html", f"Restore {note_title(note)}", data)
 
 
 PART = 200
