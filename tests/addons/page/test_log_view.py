@@ -53,14 +53,17 @@ def test_a_record_shows_who_changed_what_and_why(own_page: ServedPage) -> None:
     [article] = articles(own_page.browser("mira")).values()
 
     assert f'data-key="{record}"' in article
-    assert "USER.md curated: +1 new heading" in article
-    assert "a person" in article
-    assert "why: Evenings asked" in article
-    assert "› Evenings" in article
+    assert "Sings at night" in article
+    assert "Profile" in article
     assert 'href="/source?ref=mpn27i80bj0gh4"' in article
-    assert f'href="/note/{MIRAS}"' in article
-    assert '<span class="hidden">added: </span>- Sings at night' in article
     assert UNDO_BUTTON.findall(article)
+    alone = own_page.browser("mira").get(f"/log?id={record}").text
+    details = alone.partition('class="details"')[2]
+    assert "by hand" in details
+    assert "Evenings asked" in details
+    assert "› Evenings" in details
+    assert f'href="/note/{MIRAS}"' in details
+    assert '<span class="hidden">added: </span>- Sings at night' in alone
 
 
 def test_undo_and_redo(own_page: ServedPage) -> None:
@@ -79,7 +82,7 @@ def test_undo_and_redo(own_page: ServedPage) -> None:
     # What is undone already offers no Undo, and the undo can be undone.
     shown = articles(browser)
     assert not UNDO_BUTTON.findall(shown[record])
-    assert "Undone by" in shown[record]
+    assert f'<a href="/log?id={undoing.id}">undone</a>' in shown[record]
     assert UNDO_BUTTON.findall(shown[undoing.id])[0].startswith("Undo the undo")
 
     undo(browser, undoing.id)
@@ -98,11 +101,14 @@ def test_what_changed_nothing_is_folded_and_has_no_undo(own_page: ServedPage) ->
     lost = {"op": "append", "heading": "Nowhere", "line": "Sings"}
     refused = memory.apply(MIRAS, [lost], source="cli").audit_id or ""
 
-    shown = articles(own_page.browser("mira"))
+    browser = own_page.browser("mira")
+    shown = articles(browser)
 
+    text = browser.get("/log").text
     for record_id, reason in ((idle, "nothing to do"), (refused, "heading_missing")):
-        assert shown[record_id].index("<details>") < shown[record_id].index(reason)
+        assert text.index("2 that changed nothing") < text.index(record_id)
         assert not UNDO_BUTTON.findall(shown[record_id])
+        assert reason in browser.get(f"/log?id={record_id}").text
 
 
 @pytest.mark.sampled
@@ -113,7 +119,7 @@ def test_a_forgotten_text_is_shown_as_forgotten(own_page: ServedPage) -> None:
 
     shown = articles(own_page.browser("mira"))
 
-    assert "The text of this change was forgotten" in shown[record]
+    assert "What it said was forgotten" in shown[record]
     assert not UNDO_BUTTON.findall(shown[record])
     assert "zither" not in "".join(shown.values())
 
@@ -243,7 +249,7 @@ def test_the_log_of_one_note_and_of_one_source(own_page: ServedPage) -> None:
     assert set(articles(browser, f"/log?note={MIRAS}")) == {own, undone}
     assert set(articles(browser, "/log?note=USER.md")) == {own, other, undone}
     assert set(articles(browser, "/log?source=undo")) == {undone}
-    assert "No record is like this" in browser.get("/log?note=absent.md").text
+    assert "No change is like this" in browser.get("/log?note=absent.md").text
 
 
 def test_a_long_diff_is_cut_in_the_list_and_complete_alone(own_page: ServedPage) -> None:
@@ -254,12 +260,24 @@ def test_a_long_diff_is_cut_in_the_list_and_complete_alone(own_page: ServedPage)
     browser = own_page.browser("mira")
 
     listed = articles(browser)[record]
-    alone = articles(browser, f"/log?id={record}")[record]
 
     assert "Song 79" not in listed
     assert "more lines" in listed
     assert f'href="/log?id={record}"' in listed
-    assert "Song 79" in alone
+    assert "Song 79" in browser.get(f"/log?id={record}").text
+
+
+@pytest.mark.sampled
+def test_only_what_the_bot_did(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    by_hand = note_down(memory, "Evenings")
+    op = {"op": "append", "heading": "Evenings", "line": "Hums"}
+    by_bot = memory.apply(MIRAS, [op], source="tool").audit_id or ""
+
+    shown = articles(own_page.browser("mira"), "/log?source=bot")
+
+    assert by_bot in shown
+    assert by_hand not in shown
 
 
 def test_another_persons_records_are_as_absent_ones(own_page: ServedPage) -> None:
@@ -330,7 +348,7 @@ def test_undo_follows_no_link_to_another_persons_note(own_page: ServedPage) -> N
 def test_an_empty_log_says_what_to_do_next(own_page: ServedPage) -> None:
     answer = own_page.browser().get("/log")
 
-    assert "vault-memory remember --user NAME" in answer.text
+    assert "Nothing learned yet" in answer.text
 
 
 def test_a_reader_gets_no_button(own_page: ServedPage) -> None:
@@ -347,9 +365,11 @@ def test_hostile_texts_of_records_stay_texts(own_page: ServedPage) -> None:
     why = "<script>alert(1)</script> {{7*7}}"
     memory.apply(MIRAS, [op], source="cli", why=why, now=datetime.now(UTC))
 
-    [article] = articles(own_page.browser("mira")).values()
+    browser = own_page.browser("mira")
+    [record] = articles(browser)
+    text = browser.get("/log").text + browser.get(f"/log?id={record}").text
 
-    assert "<script" not in article
-    assert "<b onclick" not in article
-    assert "\u202e" not in article
-    assert "{{7*7}}" in article
+    assert "<script>" not in text
+    assert "<b onclick" not in text
+    assert "\u202e" not in text
+    assert "{{7*7}}" in text

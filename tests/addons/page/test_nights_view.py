@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.addons.page.served_page import ServedPage
-from tests.addons.page.test_today_view import NIGHT, sleep
+from tests.addons.page.test_home_view import NIGHT, sleep
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 
 
@@ -16,12 +16,11 @@ def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None
     text = own_page.browser("mira").get("/nights").text
 
     assert 'href="/nights/2026-05-27"' in text
-    assert "user:mira" in text
-    assert '<td data-label="Facts">1</td>' in text
+    assert "The night of Wed 27 May</a>: learned 2" in text
+    assert '<span class="meta">Mira</span>' in text
     assert "The next night begins" in text
     # That night was months ago, and no daemon runs.
     assert "The last night has not run" in text
-    assert "vault-memory sleep --due" in text
 
 
 @pytest.mark.sampled
@@ -33,10 +32,11 @@ def test_the_report_of_a_night(own_page: ServedPage) -> None:
     answer = browser.get("/nights/2026-05-27")
 
     assert answer.status_code == 200
-    assert "The night of 2026-05-27" in answer.text
+    assert "The night of Wed 27 May" in answer.text
     assert "1 fact, 1 rule" in answer.text
+    assert "Allergic to mackerel" in answer.text
     assert 'href="/nights/2026-05-29"' in answer.text
-    assert "Undo this night" in answer.text
+    assert "Undo night…" in answer.text
     assert ">older" not in browser.get("/nights/2026-05-27").text.lower()
 
 
@@ -50,7 +50,7 @@ def test_a_night_that_was_undone_offers_no_undo(own_page: ServedPage) -> None:
 
     text = own_page.browser("mira").get("/nights/2026-05-27").text
 
-    assert "Undo this night" not in text
+    assert "Undo night…" not in text
 
 
 @pytest.mark.sampled

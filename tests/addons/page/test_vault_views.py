@@ -2,7 +2,7 @@
 
 from tests.addons.page.served_page import ServedPage
 from vault_memory.addons.page.events import News
-from vault_memory.addons.page.shared_answers import COUNT_SECONDS, SharedAnswers
+from vault_memory.addons.page.shared_answers import KEPT_SECONDS, SharedAnswers
 
 
 def test_looking_at_the_doctor_examines_nothing(own_page: ServedPage) -> None:
@@ -61,45 +61,50 @@ def test_the_doctor_shows_how_long_searches_took(own_page: ServedPage) -> None:
     assert "searches on this page took" in text
 
 
-class Counter:
-    """Counts, and how often it was asked."""
+class Maker:
+    """Makes an answer, and another one each time."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.made = 0
 
     def __call__(self) -> int:
-        self.asked += 1
-        return self.asked
+        self.made += 1
+        return self.made
 
 
-def test_counts_are_kept_until_something_changes() -> None:
+def test_answers_are_kept_until_something_changes() -> None:
     now = 100.0
     news = News("1", "1")
     answers = SharedAnswers(lambda: news, lambda: now)
-    proposals, conflicts = Counter(), Counter()
+    proposals, conflicts = Maker(), Maker()
     mira = ("user:mira",)
 
-    assert answers.counts(mira, proposals, conflicts) == (1, 1)
-    assert answers.counts(mira, proposals, conflicts) == (1, 1)
-    assert answers.counts(("user:tomas",), proposals, conflicts) == (2, 2)
+    def both(scopes: tuple[str, ...] = mira) -> tuple[int, int]:
+        return (
+            answers.kept("proposals", scopes, proposals),
+            answers.kept("conflicts", scopes, conflicts),
+        )
+
+    assert both() == both() == (1, 1)
+    assert both(("user:tomas",)) == (2, 2)
     # A note changed, and no conflict copy: the folder is not listed.
     news = News("2", "1")
-    assert answers.counts(mira, proposals, conflicts) == (3, 1)
+    assert both() == (3, 1)
     news = News("3", "3")
-    assert answers.counts(mira, proposals, conflicts) == (4, 3)
-    answers.forget_counts()
-    assert answers.counts(mira, proposals, conflicts) == (5, 4)
+    assert both() == (4, 3)
+    answers.forget()
+    assert both() == (5, 4)
 
 
-def test_counts_grow_old_only_while_the_daemon_is_not_heard() -> None:
+def test_answers_grow_old_only_while_the_daemon_is_not_heard() -> None:
     now = 100.0
     news = News("1", "1", is_complete=True)
     answers = SharedAnswers(lambda: news, lambda: now)
-    proposals, conflicts = Counter(), Counter()
+    make = Maker()
     mira = ("user:mira",)
 
-    assert answers.counts(mira, proposals, conflicts) == (1, 1)
-    now += COUNT_SECONDS + 1
-    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    assert answers.kept("proposals", mira, make) == 1
+    now += KEPT_SECONDS + 1
+    assert answers.kept("proposals", mira, make) == 1
     news = news._replace(is_complete=False)
-    assert answers.counts(mira, proposals, conflicts) == (2, 2)
+    assert answers.kept("proposals", mira, make) == 2

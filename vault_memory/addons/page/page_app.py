@@ -291,7 +291,7 @@ def _call(
         answer: Answer = question or route.view(viewer, fields)
         # Fault: the next view would show the counts of before.
         if route.method not in READING:
-            viewer.shared.forget_counts()
+            viewer.shared.forget()
         if isinstance(answer, Redirect):
             return RedirectResponse(answer.location(), 303)
         return _rendered(viewer, session, request, answer, event_id)

@@ -14,11 +14,11 @@ from vault_memory.addons.page.views import (
     conflicts_view,
     connection_views,
     fact_views,
+    home_view,
     inbox_view,
     note_views,
     record_views,
     search_views,
-    today_view,
     upkeep_views,
 )
 
@@ -37,10 +37,10 @@ class PageRoute:
 
 
 ROUTES = (
-    PageRoute("GET", "/", today_view.show, today_view.TodayFields),
-    PageRoute("POST", "/remember", today_view.remember, today_view.RememberFields),
+    PageRoute("GET", "/", home_view.show, home_view.HomeFields),
+    PageRoute("POST", "/remember", home_view.remember, home_view.RememberFields),
     PageRoute("POST", "/today/undo", record_views.undo, record_views.UndoFields),
-    PageRoute("POST", "/today/seen", today_view.see_all, today_view.SeenFields),
+    PageRoute("POST", "/today/seen", home_view.see_all, home_view.SeenFields),
     PageRoute("POST", "/today/undo-night", record_views.undo_night, record_views.NightUndoFields),
     PageRoute("GET", "/search", search_views.show_search, search_views.SearchFields),
     PageRoute("GET", "/prompt", search_views.show_prompt, search_views.PromptFields),

@@ -101,8 +101,8 @@ class MachineSight(NamedTuple):
 THIS_MACHINE = MachineSight()
 MOST_SEARCHES = 10_000
 """Searches whose times are kept"""
-COUNT_SECONDS = 2.0
-"""How long counts are shown without counting again, while the daemon reports no change"""
+KEPT_SECONDS = 2.0
+"""How long an answer is kept without a daemon that reports changes"""
 MOST_MERGES = 50
 """Notices that can show what was merged"""
 
@@ -122,10 +122,10 @@ class SearchTimes(NamedTuple):
     slowest: float
 
 
-class _KeptCount(NamedTuple):
-    counted_at: float
+class _KeptAnswer(NamedTuple):
+    made_at: float
     change: str
-    number: int
+    value: Any
 
 
 class SharedAnswers:
@@ -144,7 +144,7 @@ class SharedAnswers:
         self.machine = machine
         self.connector = connector
         self._lock = threading.Lock()
-        self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
+        self._answers: dict[tuple[str, tuple[str, ...]], _KeptAnswer] = {}
         self._examination: Examination | None = None
         self._from_disk: dict[str, str] = {}
         self.searches: deque[float] = deque(maxlen=MOST_SEARCHES)
@@ -177,39 +177,27 @@ class SharedAnswers:
         """Returns the diff that was kept for a record; empty without one."""
         return self._from_disk.get(record_id, "")
 
-    def counts(
-        self,
-        scopes: tuple[str, ...],
-        count_proposals: Callable[[], int],
-        count_conflicts: Callable[[], int],
-    ) -> Counts:
-        """Returns the counts for these scopes. They are counted again when they may be others."""
-        news = self._news()
-        # Fault: to count conflicts, the folder is listed, and a person types a letter each
-        # tenth of a second.
-        return Counts(
-            self._count(("proposals", scopes), news.change, count_proposals),
-            self._count(("conflicts", scopes), news.copy_change, count_conflicts),
-        )
+    def kept(self, kind: str, key: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        """Returns an answer of this kind for a key. It is made again when it may be another one.
 
-    def _count(
-        self, key: tuple[str, tuple[str, ...]], change: str, count: Callable[[], int]
-    ) -> int:
+        Answers of the kind `conflicts` depend on conflict copies alone.
+        """
+        news = self._news()
+        change = news.copy_change if kind == "conflicts" else news.change
         now = self._clock()
         with self._lock:
-            stored = self._counts.get(key)
-        if stored is not None and stored.change == change and self._is_young(stored, now):
-            return stored.number
-        number = count()
+            stored = self._answers.get((kind, key))
+        if stored is not None and stored.change == change:
+            # Without news of each change, only the time says that an answer is old.
+            is_young = news.is_complete or now - stored.made_at < KEPT_SECONDS
+            if is_young:
+                return stored.value
+        value = make()
         with self._lock:
-            self._counts[key] = _KeptCount(now, change, number)
-        return number
+            self._answers[kind, key] = _KeptAnswer(now, change, value)
+        return value
 
-    def _is_young(self, stored: _KeptCount, now: float) -> bool:
-        # Without news of each change, only the time says that a count is old.
-        return self._news().is_complete or now - stored.counted_at < COUNT_SECONDS
-
-    def forget_counts(self) -> None:
-        """Counts again at the next request: this page has changed something."""
+    def forget(self) -> None:
+        """Makes each answer again at the next request: this page has changed something."""
         with self._lock:
-            self._counts.clear()
+            self._answers.clear()

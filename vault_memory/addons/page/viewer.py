@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson, RememberedJson, SearchAnswerJson
     from vault_memory.contract.source_answers import SourceJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
+    from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.reports import Check
+    from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.scopes import Caller
 
 
@@ -128,16 +130,24 @@ class Viewer:
     def counts(self) -> Counts:
         """What waits for a person."""
         try:
-            return self.shared.counts(self.scopes, self._count_proposals, self._count_conflicts)
+            return Counts(len(self.open_proposals()), len(self.conflict_copies()))
         except VaultMemoryError:
             # The vault is unreachable: the view says so itself.
             return Counts(0, 0)
 
-    def _count_proposals(self) -> int:
-        return len(self.records.proposals())
+    def open_proposals(self) -> "list[Proposal]":
+        """The proposals that wait for a person, the oldest first."""
+        proposals: list[Proposal]
+        proposals = self.shared.kept("proposals", self.scopes, self.records.proposals)
+        return proposals
 
-    def _count_conflicts(self) -> int:
-        return len(self._memory.conflicts(self.scopes))
+    def conflict_copies(self) -> "list[ConflictCopy]":
+        """The conflict copies, by note."""
+        # Fault: to look for copies, the folder is listed, and a person types a letter each
+        # tenth of a second.
+        copies: list[ConflictCopy]
+        copies = self.shared.kept("conflicts", self.scopes, self.records.conflicts)
+        return copies
 
     def state(self) -> VaultState:
         """The state of the vault."""

@@ -62,6 +62,13 @@ def _time(text: str) -> datetime | None:
         return None
 
 
+def _calendar_day(text: str) -> str:
+    try:
+        return _named(date.fromisoformat(text), datetime.now().date())
+    except ValueError:
+        return text
+
+
 def _named(chosen: date, today: date) -> str:
     # A platform writes years below 1000 in its own way.
     year = "" if chosen.year == today.year else f" {chosen.year}"
@@ -93,5 +100,5 @@ def note_title(path: str) -> str:
     title = stem if dot else name
     if title in TITLES:
         return TITLES[title]
-    title = _DAY.sub(lambda match: day(match[0]), title)
+    title = _DAY.sub(lambda match: _calendar_day(match[0]), title)
     return title.replace("_", " ").strip() or name

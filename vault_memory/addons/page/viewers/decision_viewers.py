@@ -10,6 +10,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.conflict_copies import find_copy
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, parse, render
+from vault_memory.markdown.items import parse_text
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal, proposals_of
 from vault_memory.rules.edits.op_words import as_question
@@ -100,6 +101,49 @@ def words_of(proposal: Proposal) -> str:
     if op is None:
         return f"look at {note_name}"
     return " ".join(as_question(as_json(op), note_name).split())
+
+
+class ProposalQuestion(NamedTuple):
+    """What a proposal asks, as texts without marks."""
+
+    words: str
+    now: str
+    """the line as it is; empty where one is added"""
+    new: str
+    """the line as it would be; empty where one is removed"""
+
+
+_QUESTIONS = {
+    "append": "Add a line?",
+    "add_heading": "Add a section?",
+    "remove": "Remove a line?",
+    "replace": "Change a line?",
+    "archive": "Archive a line?",
+}
+BY_PERSON = "a person wrote the item"
+
+
+def question_of(proposal: Proposal) -> ProposalQuestion:
+    """Return what a person decides."""
+    op = proposal.op
+    words = _QUESTIONS.get(str(op.get("op")), "Change this?")
+    if proposal.why == BY_PERSON:
+        words = words.replace("?", " that you wrote?")
+    if proposal.suspicious:
+        words = "This reads like an order to the bot. Who said it?"
+    lines = [op.get("line") or op.get("heading"), *_lines_of(op)]
+    new = "" if op.get("op") in ("remove", "archive") else " · ".join(map(_plain, lines))
+    return ProposalQuestion(words, _plain(op.get("match", "")), new)
+
+
+def _lines_of(op: Mapping[str, object]) -> list[object]:
+    lines = op.get("lines")
+    return lines if isinstance(lines, list) else []
+
+
+def _plain(line: object) -> str:
+    text = str(line or "")
+    return parse_text(text).text or text
 
 
 def _turns(proposal: Proposal) -> Iterator[str]:

@@ -4,12 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory import places
+from vault_memory.addons.page.wording import day, note_title
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
@@ -19,6 +19,7 @@ from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Record, summary
 from vault_memory.rules.edits.blame import added_lines
 from vault_memory.rules.edits.op_words import in_words
+from vault_memory.rules.edits.record_sentences import RecordSentence, sentences_of
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy
@@ -98,16 +99,16 @@ def _place(row: str) -> str:
 
 
 WHO: Mapping[str, str] = {
-    "nightly": "the bot, at night",
-    "tool": "the bot, in a conversation",
-    "cli": "a person",
-    "inbox": "a person, in the inbox",
-    "undo": "a person, by undo",
-    "forget": "a person, by forget",
+    "nightly": "learned at night",
+    "tool": "the bot",
+    "cli": "by hand",
+    "inbox": "approved by you",
+    "undo": "by Undo",
+    "forget": "forgotten by hand",
     "retention": "the rule for old notes",
-    "proposal": "the program, as a proposal",
-    "merge": "the program, by a merge",
-    "talk": "a person, in a conversation",
+    "proposal": "proposed by the bot",
+    "merge": "merged",
+    "talk": "you asked for it",
 }
 """Source of a record → who that is"""
 MOST_TURNS = 20
@@ -121,7 +122,11 @@ class RecordRow:
     id: str
     ts: str
     note: str
+    title: str
+    """of the note"""
     summary: str
+    sentences: tuple[RecordSentence, ...]
+    """what became of each line"""
     who: str
     device: str
     why: str
@@ -132,6 +137,8 @@ class RecordRow:
     remarks: tuple[str, ...]
     """what the diff does not show: refused, proposed and idle ops"""
     has_changed: bool
+    proposed: int
+    """how many changes wait for a person"""
     can_undo: bool
     undoes: str
     undone_by: str
@@ -165,7 +172,9 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         id=record.id,
         ts=record.ts,
         note=record.note,
+        title=note_title(record.note),
         summary=summary(record.note, record),
+        sentences=tuple(sentences_of(record)),
         who=WHO.get(record.source, record.source),
         device=record.device,
         why=record.why,
@@ -174,6 +183,7 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         diff=read_diff(diff, complete=complete),
         remarks=tuple(_remarks(record)),
         has_changed=record.before != record.after,
+        proposed=len(record.proposed),
         can_undo=_can_undo(record, undone_by),
         undoes=record.undoes,
         undone_by=undone_by,
@@ -359,14 +369,13 @@ NIGHT_SOURCES = frozenset({"nightly", "talk", "retention"})
 _NIGHT = re.compile(r"\bnight of ([0-9]{4}-[0-9]{2}-[0-9]{2})")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordGroup:
-    """Records that belong together, newest first."""
+class RecordGroup(NamedTuple):
+    """Records of a night or a day, newest first."""
 
     title: str
-    night: str = ""
-    """the date of the night; empty for records of a day"""
-    rows: list[RecordRow] = field(default_factory=list)
+    night: str
+    """its date; empty for a day"""
+    rows: list[RecordRow]
 
     @property
     def can_undo(self) -> bool:
@@ -387,23 +396,7 @@ def grouped(records: Iterable[tuple[Record, RecordRow]]) -> list[RecordGroup]:
     """Return groups in the order of their newest records."""
     groups: dict[str, RecordGroup] = {}
     for record, row in records:
-        title = _title(record)
-        group = groups.setdefault(title, RecordGroup(title, night_of(record)))
-        group.rows.append(row)
+        night = night_of(record)
+        title = f"The night of {day(night)}" if night else day(record.ts) or "At an unknown time"
+        groups.setdefault(title, RecordGroup(title, night, [])).rows.append(row)
     return list(groups.values())
-
-
-def _title(record: Record) -> str:
-    night = night_of(record)
-    if night:
-        return f"The night of {night}"
-    who = "The bot" if record.by_bot else "People and the program"
-    return f"{who}, {_local_day(record.ts)}"
-
-
-def _local_day(ts: str) -> str:
-    try:
-        return datetime.fromisoformat(ts).astimezone().date().isoformat()
-    except (ValueError, OverflowError):
-        # A person may edit the audit, and a sync program may cut it.
-        return "at an unknown time"

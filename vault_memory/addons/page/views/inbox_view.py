@@ -8,6 +8,7 @@ import msgspec
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.decision_viewers import words_of
+from vault_memory.addons.page.views.outcome import own_path
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class DecisionFields(msgspec.Struct):
     """The form of Approve and Reject."""
 
     id: tuple[str, ...] = ()
+    to: str = INBOX
 
 
 class DecisionStep(NamedTuple):
@@ -85,7 +87,7 @@ def _decide(viewer: Viewer, form: DecisionFields, title: str, decide: Decide) ->
             step = _failed(proposal, proposal_id, viewer.records.reason(error))
         steps.append(step)
     if len(steps) == 1 and not steps[0].reason:
-        return Redirect(INBOX, steps[0].record_id)
+        return Redirect(own_path(form.to), steps[0].record_id)
     return _outcome(title, steps)
 
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from vault_memory.addons.page import wording
 from vault_memory.addons.page.forms import OPEN_AGAIN
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView
 from vault_memory.addons.page.viewer import StoredNight, Viewer, as_html
 from vault_memory.addons.page.viewers.record_viewer import (
     WHO,
     ChangedLines,
+    RecordGroup,
     RecordRow,
+    grouped,
     night_of,
     read_diff,
     row_of,
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 PART = 50
 """Records in one part of the log"""
+
+
+BOT = "bot"
+"""In place of a source: only what the bot did"""
 
 
 class LogFields(msgspec.Struct):
@@ -54,7 +61,7 @@ class UndoFields(msgspec.Struct):
 class LogPart(NamedTuple):
     """One part of the log, newest first."""
 
-    rows: list[RecordRow]
+    groups: list[RecordGroup]
     older: str = ""
     """the id with which the next part begins; empty after the last record"""
 
@@ -63,8 +70,7 @@ def show_log(viewer: Viewer, query: LogFields) -> PageView:
     if query.id:
         return _show_one(viewer, query.id)
     data = {"query": query, "sources": WHO, "part": _part(viewer, query)}
-    title = f"Log of {query.note}" if query.note else "Log"
-    return PageView("log.html", title, data)
+    return PageView("log.html", "Changes", data)
 
 
 def undo(viewer: Viewer, form: UndoFields) -> Answer:
@@ -75,16 +81,16 @@ def undo(viewer: Viewer, form: UndoFields) -> Answer:
 
 def _show_one(viewer: Viewer, record_id: str) -> PageView:
     row = viewer.records.row(record_id)
-    return PageView("record.html", row.summary, {"record": row})
+    return PageView("record.html", f"A change of {row.title}", {"record": row, "tab": "/log"})
 
 
 def _part(viewer: Viewer, query: LogFields) -> LogPart:
-    rows: list[RecordRow] = []
+    rows: list[tuple[Record, RecordRow]] = []
     for record, undone_by in _matches(viewer, query):
         if len(rows) == PART:
-            return LogPart(rows, rows[-1].id)
-        rows.append(row_of(record, undone_by))
-    return LogPart(rows)
+            return LogPart(grouped(rows), rows[-1][0].id)
+        rows.append((record, row_of(record, undone_by)))
+    return LogPart(grouped(rows))
 
 
 def _matches(viewer: Viewer, query: LogFields) -> "Iterator[tuple[Record, str]]":
@@ -98,7 +104,9 @@ def _matches(viewer: Viewer, query: LogFields) -> "Iterator[tuple[Record, str]]"
 
 
 def _is_wanted(record: "Record", query: LogFields) -> bool:
-    if query.source and record.source != query.source:
+    if query.source == BOT and not (record.by_bot or night_of(record)):
+        return False
+    if query.source not in ("", BOT, record.source):
         return False
     if not query.note:
         return True
@@ -146,7 +154,7 @@ def undo_night(viewer: Viewer, form: NightUndoFields) -> PageView:
         "undone": [step for step in steps if not step.reason],
         "remaining": [step for step in steps if step.reason],
     }
-    return PageView("night_undone.html", f"The night of {form.night}: undone", data)
+    return PageView("night_undone.html", f"The night of {wording.day(form.night)}: undone", data)
 
 
 def _rows(viewer: Viewer, night: str) -> list[RecordRow]:
@@ -162,7 +170,7 @@ def _preview(viewer: Viewer, night: str, rows: list[RecordRow]) -> PageView:
     changes = [row for row in rows if row.can_undo]
     steps = [_undo(viewer, row, dry_run=True) for row in changes[:MOST_RECORDS]]
     data = {"night": night, "steps": steps, "more": max(0, len(changes) - MOST_RECORDS)}
-    return PageView("undo_night.html", f"Undo the night of {night}?", data)
+    return PageView("undo_night.html", f"Undo the night of {wording.day(night)}?", data)
 
 
 def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
@@ -261,7 +269,6 @@ def show_nights(viewer: Viewer, query: NightsFields) -> PageView:
         "next_begins": next_begins.isoformat() if next_begins else "",
         "is_late": _is_late(reports, next_begins),
         "rows": rows,
-        "unfinished": [row for row in rows if row.unfinished],
         "left_out": len(reports) - len(rows),
     }
     return PageView("nights.html", "Nights", data)
@@ -277,12 +284,14 @@ def show_night(viewer: Viewer, query: NightFields) -> PageView:
     row = _row(report, learned_by_night(viewer))
     data = {
         "row": row,
+        "tab": "/nights",
+        "changes": _rows(viewer, report.night),
         "html": as_html(report.text),
         "can_undo": row.learned.records > row.learned.undone,
         "older": nights[index + 1] if index + 1 < len(nights) else "",
         "newer": nights[index - 1] if index else "",
     }
-    return PageView("night.html", f"The night of {report.night}", data)
+    return PageView("night.html", f"The night of {wording.day(report.night)}", data)
 
 
 def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:

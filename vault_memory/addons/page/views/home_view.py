@@ -1,0 +1,271 @@
+"""Home: what the bot knows of a person, what is new since they looked, and what waits for them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from vault_memory.addons.page import wording
+from vault_memory.addons.page.forms import AskedFields
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
+from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.decision_viewers import ProposalQuestion, question_of
+from vault_memory.addons.page.viewers.record_viewer import (
+    NIGHT_SOURCES,
+    RecordGroup,
+    RecordRow,
+    grouped,
+    row_of,
+)
+from vault_memory.addons.page.views.about_view import sentences_of
+from vault_memory.addons.page.views.outcome import not_remembered, own_path
+
+if TYPE_CHECKING:
+    from vault_memory.facts.known import Known
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+
+BY_HAND = 2
+MOST_WAITING = 2
+MOST_SENTENCES = 8
+"""Lines that are new; the view of changes has the others"""
+MOST_COUNTED = 1_000
+"""New records that are counted"""
+MOST_SEEN = 200
+"""Seen records after which nothing new is expected"""
+MOST_LINES = 4
+MOST_RULES = 3
+MOST_PEOPLE = 4
+MOST_NOTES = 5
+
+
+class HomeFields(msgspec.Struct):
+    """The fields of `/`."""
+
+    user: str = ""
+
+
+class SeenFields(msgspec.Struct):
+    """The form of *Mark all as seen*."""
+
+    id: str
+    """the newest record of the view: what came later is new still"""
+
+
+class RememberFields(AskedFields):
+    """The form of *Remember*."""
+
+    text: str
+    scope: str
+    to: str = "/"
+
+    def words(self) -> tuple[str, list[str]]:
+        """Returns no heading, and what is to be remembered."""
+        return "", [self.text]
+
+
+class WaitingItem(NamedTuple):
+    """A proposal that waits for a person."""
+
+    id: str
+    question: ProposalQuestion
+    where: str
+    who: str
+    ts: str
+    suspicious: bool
+
+
+class WaitingItems(NamedTuple):
+    """What waits for a person, the most serious first."""
+
+    orders: list[WaitingItem]
+    conflicts: list[tuple[str, str]]
+    """ids of copies, and the titles of their notes"""
+    proposals: list[WaitingItem]
+    total: int
+
+
+class NewRecords(NamedTuple):
+    """The records since the seen mark."""
+
+    groups: list[RecordGroup]
+    newest: str
+    """its id; empty without new records"""
+    since: str
+    """the time of the last one that was seen, or else of the oldest new one"""
+    learned: int
+    """lines that the bot wrote"""
+    left_out: int
+    has_older: bool
+    """whether there are records that were seen"""
+
+
+class PersonCard(NamedTuple):
+    """What is known of a person: counts, and the newest of each kind."""
+
+    name: str
+    scope: str
+    lines: list[str]
+    rules: list[str]
+    people: list[str]
+    total_lines: int
+    total_facts: int
+
+
+def show(viewer: Viewer, query: HomeFields) -> PageView:
+    people = viewer.people()
+    name = query.user if query.user in people else next(iter(people), "")
+    first_run = viewer.first_run()
+    data = {
+        "people": people,
+        "person": _person(viewer, name) if name else None,
+        "first_run": first_run,
+        "notes": [] if name else viewer.notes.all()[:MOST_NOTES],
+        "waits": _waiting(viewer),
+        "new": _new_records(viewer),
+        "to": page_path("/", user=name if len(people) > 1 else ""),
+    }
+    if first_run:
+        noun = "note is" if first_run.notes == 1 else "notes are"
+        title = f"{first_run.notes} {noun} memory"
+    else:
+        title = f"What the bot knows of {wording.person(name)}" if name else "What the bot knows"
+    return PageView("home.html", title, data)
+
+
+def see_all(viewer: Viewer, form: SeenFields) -> Redirect:
+    record = viewer.records.find(form.id)
+    viewer.records.mark_seen(record.id)
+    return Redirect("/")
+
+
+def remember(viewer: Viewer, form: RememberFields) -> Answer:
+    own_path(form.to)
+    remembered = viewer.remember(form.text, form.scope)
+    if remembered["outcome"] == "added":
+        return Redirect(form.to, viewer.records.newest_of(remembered["note"]))
+    return not_remembered(form.text, remembered, form.to)
+
+
+# --- What waits ---
+
+
+def _waiting(viewer: Viewer) -> WaitingItems:
+    proposals = viewer.open_proposals()
+    copies = viewer.conflict_copies()
+    orders = [each for each in proposals if each.suspicious][:MOST_WAITING]
+    room = MOST_WAITING - len(orders)
+    conflicts = [(copy.id, wording.note_title(copy.note)) for copy in copies[:room]]
+    harmless = [each for each in proposals if not each.suspicious][: room - len(conflicts)]
+    return WaitingItems(
+        [_waiting_item(each) for each in orders],
+        conflicts,
+        [_waiting_item(each) for each in harmless],
+        len(proposals) + len(copies),
+    )
+
+
+def _waiting_item(proposal: "Proposal") -> WaitingItem:
+    return WaitingItem(
+        id=proposal.id,
+        question=question_of(proposal),
+        where=str(proposal.op.get("heading", "")) or wording.note_title(proposal.note),
+        who="the bot",
+        ts=proposal.ts,
+        suspicious=proposal.suspicious,
+    )
+
+
+# --- What is new ---
+
+
+def _new_records(viewer: Viewer) -> NewRecords:
+    # From conversations, by the bot in one, and by hand: the first are news, the last are known.
+    kinds: tuple[list[tuple[Record, str]], ...] = ([], [], [])
+    newest = since = ""
+    learned = total = seen = 0
+    mark = viewer.records.seen_mark()
+    for record, undone_by in viewer.records.with_undoing():
+        if record.id <= mark:
+            since = since if seen else record.ts
+            seen += 1
+            # Fault: devices with different clocks write ids that are not in order.
+            if seen == MOST_SEEN:
+                break
+            continue
+        if total == MOST_COUNTED:
+            break
+        newest = max(newest, record.id)
+        if record.before == record.after:
+            continue
+        total += 1
+        since = since if seen else record.ts
+        kinds[_kind(record)].append((record, undone_by))
+        learned += len(record.applied) if _kind(record) < BY_HAND else 0
+    rows = list(_first(chain(*kinds)))
+    return NewRecords(
+        groups=grouped(rows),
+        newest=newest,
+        since=since,
+        learned=learned,
+        left_out=total - len(rows),
+        has_older=bool(seen),
+    )
+
+
+def _kind(record: "Record") -> int:
+    if record.source in NIGHT_SOURCES:
+        return 0
+    return 1 if record.by_bot else BY_HAND
+
+
+def _first(records: "Iterable[tuple[Record, str]]") -> "Iterator[tuple[Record, RecordRow]]":
+    """Yields the first records, as many as have the lines of the card."""
+    lines = 0
+    for record, undone_by in records:
+        if lines >= MOST_SENTENCES:
+            return
+        row = row_of(record, undone_by)
+        lines += len(row.sentences)
+        yield record, row
+
+
+# --- The person ---
+
+
+def _person(viewer: Viewer, name: str) -> PersonCard:
+    card: PersonCard
+    card = viewer.shared.kept("person", (*viewer.scopes, name), lambda: _card(viewer, name))
+    return card
+
+
+def _card(viewer: Viewer, name: str) -> PersonCard:
+    knowledge = viewer.facts.about(name)
+    lines = _lines(knowledge, "user")
+    rules = _lines(knowledge, "rules")
+    facts = [fact for fact in knowledge.entity.facts if fact.text]
+    people = [
+        each
+        for each in viewer.facts.entities()
+        if each.type == "person" and each.name != knowledge.entity.name
+    ]
+    people.sort(key=lambda each: each.mentions, reverse=True)
+    return PersonCard(
+        name=name,
+        scope=f"user:{name}",
+        lines=lines[-MOST_LINES:][::-1],
+        rules=rules[-MOST_RULES:][::-1],
+        people=[each.name for each in people[:MOST_PEOPLE]],
+        total_lines=len(lines) + len(rules),
+        total_facts=len(facts),
+    )
+
+
+def _lines(knowledge: "Known", kind: str) -> list[str]:
+    return [
+        sentence.text
+        for note in knowledge.notes
+        if note.kind == kind
+        for group in sentences_of(note.text).groups
+        for sentence in group.sentences
+    ]
