@@ -66,9 +66,9 @@ def test_a_command_gets_one_line_per_edit_without_text_of_the_note(desk: Desk, c
     announcer.close()
 
     assert channel.lines == [
-        "USER.md curated: +2 appended, +1 new heading",
-        "USER.md curated: -1 removed",
-        "USER.md curated: 1 proposed",
+        "USER.md: added 3 lines",
+        "USER.md: removed 1 line",
+        "USER.md: proposed: 1 change",
     ]
     assert not any(
         word in str(channel.lines) for word in ("gull", "white", "green", "plans", "Tea")
@@ -83,7 +83,7 @@ def test_a_command_gets_the_line_on_standard_input_without_a_shell(desk: Desk, t
     desk.append("white", source="tool")
     announcer.close()
 
-    assert log.read_text() == "USER.md curated: +1 appended\n"
+    assert log.read_text() == "USER.md: added 1 line\n"
 
 
 def test_edits_of_a_person_and_edits_without_effect_are_not_announced(desk: Desk, channel: Channel):
@@ -109,7 +109,7 @@ def test_a_waiting_write_is_announced_once_when_it_is_done(desk: Desk, channel: 
     desk.curator.tend(desk.now)
     announcer.close()
 
-    assert channel.lines == ["USER.md curated: +1 appended"]
+    assert channel.lines == ["USER.md: added 1 line"]
 
 
 def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
@@ -206,7 +206,7 @@ def test_the_configuration_sets_the_channel_or_disables_it(
 
     assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 0
 
-    assert channel.lines == (["USER.md curated: +1 appended"] if told else [])
+    assert channel.lines == (["USER.md: added 1 line"] if told else [])
 
 
 def test_a_daemon_announces_the_waiting_edits_it_applies(
@@ -219,7 +219,7 @@ def test_a_daemon_announces_the_waiting_edits_it_applies(
         path.chmod(0o444)
         assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 75
         path.chmod(0o644)
-        until(lambda: channel.lines == ["USER.md curated: +1 appended"])
+        until(lambda: channel.lines == ["USER.md: added 1 line"])
 
 
 def test_without_a_channel_no_thread_is_started(desk: Desk):
@@ -248,4 +248,4 @@ def test_the_vault_announces_edits_to_the_configured_channel(outside: Outside, c
     with VaultMemory.open(outside.vault, asked, environment=outside.environment) as memory:
         memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": "white"}])
 
-    assert channel.lines == ["USER.md curated: +1 appended"]
+    assert channel.lines == ["USER.md: added 1 line"]

@@ -38,7 +38,7 @@ def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
     assert record["applied"] == [
         {"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}
     ]
-    assert edit.summary == "USER.md curated: +1 appended"
+    assert edit.summary == "Added “black”"
     assert desk.learnt == ["USER.md"]
 
 

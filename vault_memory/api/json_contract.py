@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.contract import as_json
+from vault_memory.rules.edits import record_sentences
 
 if TYPE_CHECKING:
     from vault_memory.contract import answers, edit_answers, source_answers
@@ -105,8 +106,14 @@ def of_notes(notes: "NoteList") -> "answers.NotesJson":
 
 
 def of_log(records: "Iterable[Record]", lost: list[str]) -> "edit_answers.LogJson":
-    """Return the answer of `log`: the records as in the audit log; the notes that are gone."""
-    return {"records": [record.as_json() for record in records], "lost": lost}
+    """Return the answer of `log`: the records with their sentences; the notes that are gone."""
+    return {
+        "records": [
+            {**record.as_json(), "sentences": as_json(record_sentences.sentences_of(record))}
+            for record in records
+        ],
+        "lost": lost,
+    }
 
 
 def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":

@@ -26,8 +26,7 @@ def _parked(index: "Index") -> Iterator[Check]:
         fix = "split it into smaller notes"
         if reason == ENDED_TWICE:
             fix = f"vault-memory index {' '.join(map(shlex.quote, paths[:MOST_NAMES]))}"
-        verb = "is" if len(paths) == 1 else "are"
-        yield warned("parked", f"{counted(paths)} {verb} not read: {reason}", fix)
+        yield warned("parked", f"{counted(paths)} cannot be read: {reason}", fix)
 
 
 def _encodings(index: "Index") -> Iterator[Check]:

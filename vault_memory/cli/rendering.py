@@ -11,6 +11,7 @@ from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
 from vault_memory.contract import as_json
 from vault_memory.errors import UsageError
+from vault_memory.rules.edits import record_sentences
 
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
@@ -49,15 +50,12 @@ def record_block(record: "Record") -> str:
 
 
 def remarks_of(record: "Record") -> Iterator[str]:
-    """Yield what is said of a record beside its head, and its reason."""
+    """Yield what a record came to, what is said of it beside its head, and its reason."""
+    yield record_sentences.outcome_of(record)
     if record.undoes:
         yield f"undoes {record.undoes}"
-    if record.redacted:
-        yield "the text of this change was forgotten"
     if record.folded:
-        count = len(record.folded)
-        records = "1 old record" if count == 1 else f"{count} old records"
-        yield f"what is left of {records}; cannot be undone"
+        yield f"old records in this one: {len(record.folded)}; cannot be undone"
     if record.why:
         yield f"why: {record.why}"
 

@@ -135,7 +135,7 @@ class Curation(NamedTuple):
     once"""
     summary_command: tuple[str, ...] = ()
     """A command and its arguments, run without a shell, that reads one line about each edit of the
-    bot from its standard input, such as `USER.md curated: +2 appended`; without text of the note"""
+    bot from its standard input, such as `USER.md: added 2 lines`; without text of the note"""
 
 
 ConflictMode = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]

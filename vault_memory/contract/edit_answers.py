@@ -1,16 +1,18 @@
 """What the calls return that edit notes, show what was edited, or decide about conflict copies."""
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from vault_memory.contract.fields import Diff, Revision
 
+OpJson = dict[str, Any]
+
 
 class AppliedJson(TypedDict):
     """An op that was applied, or had nothing to do."""
 
-    op: dict[str, Any]
+    op: OpJson
     outcome: str
     remark: NotRequired[str]
 
@@ -28,7 +30,7 @@ class RejectedJson(TypedDict):
 class ProposedJson(TypedDict):
     """An op that waits for a person's decision."""
 
-    op: dict[str, Any]
+    op: OpJson
     id: str
     why: str
 
@@ -36,7 +38,7 @@ class ProposedJson(TypedDict):
 class PendingJson(TypedDict):
     """An op that waits until the note can be written."""
 
-    op: dict[str, Any]
+    op: OpJson
     reason: str
     id: str
     explanation: str
@@ -73,7 +75,7 @@ TextOrBytes = str | Base64Json
 class RecordedOpJson(TypedDict):
     """An op in an audit record, and the bytes that it removed and added."""
 
-    op: dict[str, Any]
+    op: OpJson
     outcome: str
     removed: NotRequired[TextOrBytes]
     added: NotRequired[TextOrBytes]
@@ -84,7 +86,7 @@ class RecordedProposalJson(TypedDict):
     """A proposal in an audit record, or the decision about it."""
 
     id: str
-    op: dict[str, Any]
+    op: OpJson
     why: str
     state: str
     reason: NotRequired[str]
@@ -93,8 +95,19 @@ class RecordedProposalJson(TypedDict):
     ]
 
 
+class SentenceJson(TypedDict):
+    """What a record did to a line of its note, as a person would say it.
+
+    `before` is what a changed line said, if that were other words.
+    """
+
+    change: Literal["added", "changed", "removed"]
+    text: str
+    before: NotRequired[str]
+
+
 class AuditRecordJson(TypedDict):
-    """An audit record, as it is in the audit log.
+    """An audit record, as it is in the audit log; `sentences` are of the answer of `log` alone.
 
     `before` and `after` are revisions, and empty where there was no note.
     """
@@ -115,6 +128,7 @@ class AuditRecordJson(TypedDict):
     redacted: NotRequired[bool]
     device: NotRequired[str]
     folded: NotRequired[list[str]]
+    sentences: NotRequired[list[SentenceJson]]
 
 
 class LogJson(TypedDict):
@@ -130,7 +144,7 @@ class ProposalJson(TypedDict):
 
     id: str
     note: str
-    op: dict[str, Any]
+    op: OpJson
     why: str
     state: str
 

@@ -22,6 +22,7 @@ from vault_memory.contract import (
     SearchMode,
     Source,
 )
+from vault_memory.contract.fields import Count
 
 Day = datetime.date
 Line = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -123,13 +124,16 @@ class SearchArguments(SearchQuestion, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[Limit, Meta(description="How many hits at most")] = 8
 
 
+OwnSession = Annotated[
+    Line | None, Meta(description="The open conversation, whose own turns are left out")
+]
+
+
 class SearchRequest(SearchQuestion, frozen=True, forbid_unknown_fields=True):
     """A question, filters for the answer, and how to rank it."""
 
     why: Annotated[bool, Meta(description="Explain the score of each hit")] = False
-    session: Annotated[
-        Line | None, Meta(description="The open conversation, whose own turns are left out")
-    ] = None
+    session: OwnSession = None
 
 
 class SearchCall(SearchRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -150,7 +154,7 @@ class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Purpose, Meta(description="Others read a `briefing`: nothing personal is in it")
     ] = "chat"
     budget: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
+        Count | None,
         Meta(
             description="Characters of the whole block, of which user and channel memory are "
             "never cut; 0: no limit"
@@ -164,9 +168,7 @@ class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class ContextBody(ContextArguments, frozen=True, forbid_unknown_fields=True):
     """The message that is about to be answered, and its conversation."""
 
-    session: Annotated[
-        Line | None, Meta(description="The open conversation, whose own turns are left out")
-    ] = None
+    session: OwnSession = None
     confirmation: Annotated[
         LongText, Meta(description="The task that the person has just confirmed")
     ] = ""

@@ -359,7 +359,7 @@ class EditCalls(AuditCalls):
         edit = self.editor.run(command, moment, options)
         if not dry_run:
             milliseconds = 1000 * (time.perf_counter() - started)
-            logger.info("%s (%.0f ms)", edit.summary, milliseconds)
+            logger.info("%s: %d ops (%.0f ms)", edit.note, len(edit.applied), milliseconds)
         return edit
 
     def owner_words(self, note: str, source: Source, ask: object) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import EditPlan
-from vault_memory.rules.edits.audit_record import Record, summary
+from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.op_words import explained
+from vault_memory.rules.edits.record_sentences import outcome_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Edit:
     """None when nothing was recorded"""
     diff: str = ""
     summary: str = ""
-    """one line, e.g. ``USER.md curated: +1 appended``"""
+    """what it came to, e.g. ``Added “Likes tea”``"""
     from_disk: str = ""
     """of a save: diff of what others wrote since the text was opened, which the note keeps"""
 
@@ -107,9 +108,7 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
         ),
         audit_id=record.id if recorded else None,
         diff=record.diff.decode("utf-8", "replace"),
-        summary=summary(
-            record.note, record if record.source != "inbox" else replace(record, proposed=())
-        ),
+        summary=outcome_of(record),
     )
 
 
@@ -122,5 +121,6 @@ def pending_of(plan: EditPlan, command: EditCommand, reason: str, explanation: s
         if op.outcome == "applied"
     )
     idle = tuple(op for op in edit.applied if op.outcome != "applied")
-    summary = f"{edit.note.rpartition('/')[2]} waits: {explanation}"
-    return replace(edit, after=edit.before, applied=idle, pending=pending, summary=summary)
+    return replace(
+        edit, after=edit.before, applied=idle, pending=pending, summary=f"Waits: {explanation}"
+    )

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vault_memory.rules.edits.audit_record import Record, summary
+from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.edits.record_sentences import news_of
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Announcer:
         try:
             # Fault: a command that hangs would stop every edit. Lines beyond the queue
             # are dropped.
-            self._lines.put_nowait(summary(record.note, record))
+            self._lines.put_nowait(news_of(record))
             self._is_full = False
         except queue.Full:
             if not self._is_full:

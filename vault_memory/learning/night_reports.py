@@ -13,14 +13,14 @@ from vault_memory.learning.checkpoint import CheckpointStore
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import parse_text
 from vault_memory.markdown.note_items import item_id, items_of
-from vault_memory.rules.facts.fact import read_facts
+from vault_memory.rules.edits.record_sentences import fact_words
+from vault_memory.rules.facts.fact import folded, read_facts
 from vault_memory.rules.learning.write_policy import UNNAMED
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import LearnedLineJson
     from vault_memory.edits.calls import EditCalls
     from vault_memory.learning.checkpoint import CheckpointStore
-    from vault_memory.rules.facts.fact import Fact
 
 
 Outcome = TypeVar("Outcome", bound=Mapping[str, Any])
@@ -267,12 +267,9 @@ def _texts(edits: "EditCalls", note: str) -> Iterator[tuple[str, str, str]]:
     doc = parse(current.raw)
     if place.kind == "facts":
         for fact in read_facts(doc, place.scope):
-            yield fact.id, _in_words(fact), fact.ref
+            words = fact_words(fact, (folded(place.scope.partition(":")[2]),))
+            yield fact.id, words, fact.ref
         return
     for item in items_of(doc):
         fields = parse_text(item.text)
         yield item_id(place.scope, place.kind, item.text), fields.text, fields.ref
-
-
-def _in_words(fact: "Fact") -> str:
-    return f"{fact.subject} · {fact.predicate}: {fact.object}"

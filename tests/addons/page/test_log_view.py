@@ -78,7 +78,7 @@ def test_undo_and_redo(own_page: ServedPage) -> None:
 
     assert "## Evenings" not in memory.read(MIRAS).text
     assert 'id="notice"' in notice
-    assert "1 undone" in notice
+    assert "Undone: removed" in notice
     # What is undone already offers no Undo, and the undo can be undone.
     shown = articles(browser)
     assert not UNDO_BUTTON.findall(shown[record])

@@ -20,7 +20,6 @@ from vault_memory.rules.edits.audit_record import (
     proposals_of,
     propose,
     record_run,
-    summary,
     union,
 )
 from vault_memory.rules.edits.ops import Append, Rejected
@@ -84,25 +83,6 @@ def test_a_record_lists_the_applied_and_the_refused_ops():
     ]
     assert {len(said["before"]), len(said["after"])} == {64}
     assert said["user_id"] == "mira"
-
-
-def test_the_summary_is_one_line():
-    _, record = run(
-        NOTE,
-        append("x"),
-        append("y"),
-        remove("one"),
-        {"op": "add_heading", "heading": "B", "lines": ["a"]},
-    )
-
-    assert (
-        summary(record.note, record) == "USER.md curated: +2 appended, -1 removed, +1 new heading"
-    )
-    assert (
-        summary("USER.md", apply_ops(parse(NOTE), [append("one")]), proposed=1)
-        == "USER.md curated: 1 proposed"
-    )
-    assert summary("USER.md", apply_ops(parse(NOTE), [])) == "USER.md curated: no change"
 
 
 def test_a_record_can_contain_anything_sent_as_an_op():

@@ -9,8 +9,16 @@ from tests.effort import cases
 from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import Record, RecordedOp, record_run
-from vault_memory.rules.edits.record_sentences import FOLDED, FORGOTTEN, LONGEST, sentences_of
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp, propose, record_run
+from vault_memory.rules.edits.ops import Replace
+from vault_memory.rules.edits.record_sentences import (
+    FOLDED,
+    FORGOTTEN,
+    LONGEST,
+    news_of,
+    outcome_of,
+    sentences_of,
+)
 
 USER = "Users/mira/bot/config/USER.md"
 FACTS = "Users/mira/bot/config/FACTS.md"
@@ -18,10 +26,10 @@ FACTS = "Users/mira/bot/config/FACTS.md"
 Said = list[tuple[str, ...]]
 
 
-def record_of(before: str, after: str, note: str = USER, **fields: object) -> Record:
+def record_of(before: str, after: str, note: str = USER) -> Record:
     head = Record("1", "2026-11-21T03:00:00+01:00", "mira", "cli", note)
     raw = before.encode("utf-8", "surrogatepass"), after.encode("utf-8", "surrogatepass")
-    return replace(record_run(head, before=raw[0], after=raw[1]), **fields)  # type: ignore[arg-type]
+    return record_run(head, before=raw[0], after=raw[1])
 
 
 def said(before: str, after: str, note: str = USER) -> Said:
@@ -83,19 +91,19 @@ def test_each_op_reads_as_its_lines(op: dict[str, object], sentences: Said) -> N
         ("", "- [идентичность] Живёт в Москве\n", [("added", "Живёт в Москве")]),
         ("- يحب القهوة\n", "", [("removed", "يحب القهوة")]),
         ("- one\r\n", "- one\r\n- two\r\n", [("added", "two")]),
-        ("- one\r\n- two\r\n", "- one\n- two\n", [("changed", "one"), ("changed", "two")]),
+        ("- one\r\n- two\r\n", "- one\n- two\n", [("changed", "Other marks: one"), ("changed", "Other marks: two")]),
         ("a\n", "a\n\n\n", [("changed", "Only blanks and line ends")]),
         ("", "> [!note] Mind the *step*\n> - [ ] oil it ^b1\n", [("added", "Mind the step"), ("added", "oil it")]),
         ("", "- x %%of the bot%% y <!-- z -->\n", [("added", "x y")]),
         ("- a line\n", "- ~~a line~~\n", [("changed", "No longer: a line", "a line")]),
         ("", "## Plans\n\n- Sow\n", [("added", "Sow")]),
-        ("", "## Plans\n\n", [("added", "Section “Plans”")]),
-        ("## Plan\n\n- a\n", "## Plans\n\n- a\n", [("changed", "Section “Plans”", "Section “Plan”")]),
+        ("", "## Plans\n\n", [("added", "Section: Plans")]),
+        ("## Plan\n\n- a\n", "## Plans\n\n- a\n", [("changed", "Section: Plans", "Section: Plan")]),
         ("---\ntags: [a]\n---\nx\n", "---\ntags: [a, b]\n---\nx\n", [("changed", "tags: [a, b]", "tags: [a]")]),
         ("---\ntags: [a]\n---\nx\n", "---\ntags: [b]\n---\nx\n- y\n", [("added", "y")]),
         ("", "Worries — “a siren has no manners” (2026-04-28, ref:1118)\n", [("added", "Worries")]),
         ("- a (2026-01-01, ref:1)\n", "- a (2026-01-01, ref:1, confirmed)\n", [("changed", "Still true: a")]),
-        ("- a\n- b\n", "- b\n- a\n", [("changed", "b")]),
+        ("- a\n- b\n", "- b\n- a\n", [("changed", "Moved: b")]),
         ("- Likes tea\n- Has a cat\n", "- Likes green tea\n- Has a cat\n", [("changed", "Likes green tea", "Likes tea")]),
         ("- Likes tea\n- Sails\n", "- Paints\n- Likes green tea\n", [("removed", "Sails"), ("added", "Paints"), ("changed", "Likes green tea", "Likes tea")]),
         ("", "- **Name:** Mira `x` [site](https://example.org)\n", [("added", "Name: Mira x site")]),
@@ -145,7 +153,7 @@ def test_an_undo_reads_as_what_it_gives_back() -> None:
     replaced = {"op": "replace", "heading": "A", "match": "x", "line": "Sings"}
     undo = RecordedOp({"op": "undo", "of": replaced}, "applied", b"- Sings\n", b"- Knits\n")
 
-    record = record_of("## A\n- Sings\n", "## A\n- Knits\n", applied=(undo,))
+    record = replace(record_of("## A\n- Sings\n", "## A\n- Knits\n"), applied=(undo,))
 
     assert [*map(tuple, sentences_of(record))] == [("changed", "Knits", "Sings")]
 
@@ -174,6 +182,65 @@ def test_a_save_of_many_lines_is_not_compared_line_by_line() -> None:
     assert len(said(olds, olds.replace("old", "new"))) == 800
 
 
+def proposal(state: str) -> Proposal:
+    return replace(propose(USER, Replace("Plans", "Sow peas", "Sow kale"), "why"), state=state)
+
+
+@every(
+    ("fields", "outcome", "news"),
+    [
+        ({}, "Added “b”", "USER.md: added 1 line"),
+        ({"source": "nightly"}, "Learned: b", "USER.md: added 1 line"),
+        ({"undoes": "0"}, "Undone: added “b”", "USER.md: added 1 line"),
+        ({"redacted": True}, "What it said was forgotten", "USER.md: changed 1 line"),
+        ({"before": "", "after": ""}, "Nothing was changed", "USER.md: nothing was changed"),
+        ({"after": ""}, "Thrown away", "USER.md: added 1 line"),
+        (
+            {"applied": (RecordedOp({"op": "rename", "to": "x/B.md"}, "applied"),)},
+            "Renamed to x/B.md",
+            "USER.md: added 1 line",
+        ),
+        (
+            {"proposed": (proposal("open"),)},
+            'Added “b”. Proposed: change in USER.md › Plans: "Sow peas" to "Sow kale"',
+            "USER.md: added 1 line, proposed: 1 change",
+        ),
+        (
+            {"after": "", "before": "", "proposed": (proposal("open"), proposal("open"))},
+            "Proposed: 2 changes",
+            "USER.md: proposed: 2 changes",
+        ),
+        (
+            {"after": "", "before": "", "proposed": (proposal("rejected"),)},
+            "Rejected. The note stays as it was",
+            "USER.md: nothing was changed",
+        ),
+        ({"proposed": (proposal("approved"),)}, "Added “b”", "USER.md: added 1 line"),
+    ],
+)  # fmt: skip
+def test_a_record_says_what_it_came_to(fields: dict[str, object], outcome: str, news: str) -> None:
+    record = replace(record_of("- a\n", "- a\n- b\n"), **fields)  # type: ignore[arg-type]
+
+    assert outcome_of(record) == outcome
+    assert news_of(record) == news
+
+
+@every(
+    ("before", "after", "outcome"),
+    [
+        ("- a\n- b\n", "- a\n", "Removed “b”"),
+        ("- Likes tea\n", "- Likes rooibos\n", "Changed “Likes tea” to “Likes rooibos”"),
+        ("- [ ] mow\n", "- [x] mow\n", "Done: mow"),
+        ("- **a**\n", "- a\n", "Other marks: a"),
+        ("a\n", "a\n\n", "Only blanks and line ends"),
+        ("", "## Plans\n", "Added “Section: Plans”"),
+        ("- a\n\n- b\n", "- x\n- y\n- a\n", "Added 2 lines, removed 1 line"),
+    ],
+)
+def test_a_save_says_what_it_came_to(before: str, after: str, outcome: str) -> None:
+    assert outcome_of(record_of(before, after)) == outcome
+
+
 words = st.text(st.sampled_from("abc xyzäЖ字ع\u202e\x07:*_|[]()~`-#>%<"), max_size=20)
 marks = st.sampled_from(["- ", "- [ ] ", "- [x] ", "1. ", "> ", "## ", "", "- [plan] ", "  - "])
 tails = st.sampled_from(
@@ -195,6 +262,7 @@ def test_whatever_changed_has_a_sentence_of_one_line(before: str, after: str, no
         assert "(ref:" not in sentence.text
         assert not sentence.text.startswith("[plan]")
         assert sentence.text != sentence.before
+        assert len(outcome_of(record_of(before, after, note))) < 3 * LONGEST
         assert bool(sentence.before) <= (sentence.change == "changed")
 
 

@@ -7,7 +7,6 @@ is shown to a person and never written without approval, so a wrong guess costs 
 import re
 import unicodedata
 from functools import cache
-from itertools import chain
 
 HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
@@ -18,90 +17,72 @@ _TAG = re.compile("[\U000e0020-\U000e007e]+")
 _BEFORE = "(?:previous|prior|earlier|above|preceding|system|your|former)"
 _RULES = "(?:instructions?|rules?|prompts?|guidelines?|directives?|constraints?)"
 
-PATTERNS: dict[str, tuple[str, ...]] = {
-    "en": (
-        rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.]{{0,30}}\b{_BEFORE}\b[^.]{{0,20}}\b(?:{_RULES}|messages)\b",
-        rf"\b(?:ignore|disregard|forget|override|bypass) (?:all|any)(?: other| of the)? {_RULES}\b",
-        r"\bnew (?:system )?instructions? ?:",
-        r"\b(?:reveal|print|show|repeat|output)\b[^.]{0,20}\bsystem prompt\b",
-        r"\byou are now (?:an?|in|the|no longer)\b",
-        r"\bfrom now on,? (?:you|always|never|ignore|act)\b",
-        r"\bpretend (?:to be|that you are|you are)\b",
-        r"\b(?:do not|don['’]t|never|without) (?:ever )?(?:tell|inform|alert|notify|warn)(?:ing)? "
-        r"the (?:user|owner|human)\b",
-        r"\bwhen(?:ever)? [^.]{0,60}\b(?:asks?|asked|mentions?)\b[^.]{0,60}"
-        r"\b(?:always|you must|you should|respond with)\b",
-        r"\b(?:you|the (?:assistant|agent|bot|ai|model)) must "
-        r"(?:always|never|now|obey|comply|ignore|run|call|send|execute)\b",
-        r"\b(?:run|execute) (?:this|the following) (?:shell )?(?:command|code|script)\b",
-        r"\b(?:send|forward|upload|post|exfiltrate)\b[^.]{0,60}\b(?:passwords?|credentials|api keys?|tokens?) to\b",
-        r"\b(?:important|attention|note) (?:message )?(?:to|for) (?:the |any |all )?"
-        r"(?:ai|assistants?|agents?|llms?|bots?)\b",
-    ),
-    "marks": (
-        r"<\|[^|<>]{1,40}\|>|</?(?:start|end)_of_turn>",
-        r"</?(?:system|instructions?|assistant|tool_call|function_calls?)>",
-        r"\[/?(?:inst|system|system_prompt|available_tools|tool_calls|tool_results)\]|<<sys>>",
-        r"^(?:system|assistant|developer) ?:|## ?(?:system|instructions?) ?:",
-    ),
-    "de": (
-        r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b[^.]{0,40}"
-        r"\b(?:anweisung\w*|instruktion\w*|regeln|vorgaben|befehle|system-?prompt\w*)\b",
-        r"\bdu bist (?:jetzt|ab sofort|von nun an|nun) (?:ein|eine|kein|keine|der|die|im)\b",
-        r"\b(?:ab sofort|ab jetzt|von nun an) (?:musst|sollst|darfst|antwortest) du\b",
-        r"\b(?:sag|sage|verrate|erzähl\w*) (?:es |das |dies )?(?:dem|der) (?:be)?nutzer\w* (?:nichts|nicht|nie)\b",
-    ),
-    "fr": (
-        r"\b(?:ignor\w+|oubli\w+)\b[^.]{0,40}\b(?:instructions?|consignes?|règles|directives)\b",
-        r"\b(?:tu es|vous êtes) (?:maintenant|désormais) (?:un|une|le|la)\b",
-        r"\bne (?:le )?(?:dis|dites|révèle\w*) (?:rien|pas)\b[^.]{0,15}\b(?:utilisateur|propriétaire)",
-    ),
-    "es": (
-        r"\b(?:ignora\w*|olvida\w*|descarta\w*)\b[^.]{0,40}\b(?:instrucciones|reglas|indicaciones|órdenes)\b",
-        r"\bahora eres (?:un|una|el|la)\b|\ba partir de ahora,? (?:debes|eres)\b",
-        r"\bno (?:se )?(?:lo )?(?:digas|informes|menciones)\b[^.]{0,20}\b(?:usuario|propietario)\b",
-    ),
-    "pt": (
-        r"\b(?:ignor\w+|esqueç\w+|desconsider\w+)\b[^.]{0,40}\b(?:instruções|regras|orientações|ordens)\b",
-        r"\bagora você é (?:um|uma|o|a)\b|\ba partir de agora,? (?:você|deve)\b",
-        r"\bnão (?:diga|informe|conte)\b[^.]{0,20}\b(?:usuário|utilizador|proprietário)\b",
-    ),
-    "it": (
-        r"\b(?:ignor\w+|dimentic\w+)\b[^.]{0,40}\b(?:istruzioni|regole|direttive|indicazioni)\b",
-        r"\b(?:ora|adesso) sei (?:un|una|il|la)\b|\bd['’]ora in poi,? (?:devi|sei)\b",
-        r"\bnon (?:dire|dirlo|informare)\b[^.]{0,20}\b(?:utente|proprietario)\b",
-    ),
-    "nl": (
-        r"\b(?:negeer|vergeet)\b[^.]{0,40}\b(?:instructies|regels|opdrachten|aanwijzingen)\b",
-        r"\bje bent (?:nu|vanaf nu) (?:een|de)\b|\bvanaf nu (?:moet|ben) je\b",
-    ),
-    "sv": (
-        r"\b(?:ignorera|glöm|bortse från)\b[^.]{0,40}\b(?:instruktion\w*|regler\w*|anvisning\w*)\b",
-        r"\bdu är nu (?:en|ett)\b|\bfrån och med nu (?:måste|ska) du\b",
-    ),
-    "pl": (
-        r"\b(?:zignoruj|ignoruj|zapomnij)\b[^.]{0,40}\b(?:instrukcj|polece|zasad|reguł)",
-        r"\bod teraz (?:jesteś|musisz|masz)\b|\bjesteś teraz\b",
-    ),
-    "ru": (
-        r"\b(?:проигнорируй|игнорируй|забудь)\w*\b[^.]{0,40}\b(?:инструкци|указани|правил|команд)",
-        r"\b(?:теперь ты|отныне ты|с этого момента ты)\b",
-        r"\bне (?:говори|сообщай)\w*\b[^.]{0,20}\b(?:пользовател|владельц)",
-    ),
-    "zh": (
-        r"(?:忽略|无视|無視|忘记|忘記)[^。]{0,15}(?:指令|指示|规则|規則|提示词|命令)",
-        r"(?:从现在开始|從現在開始)[,,]?[你您](?:必须|必須|要|是|将|將)|你现在是|你現在是",
-        r"(?:不要|别|別)(?:告诉|告訴|通知)(?:用户|用戶|主人)",
-    ),
-    "ja": (
-        r"(?:指示|命令|ルール|プロンプト|規則)[^。]{0,10}(?:無視|忘れ)",
-        r"あなたは(?:今から|これから)|(?:ユーザー|利用者)に(?:は)?(?:言わない|伝えない|知らせない)",
-    ),
-    "ko": (
-        r"(?:지시|명령|규칙|프롬프트)[^.]{0,12}(?:무시|잊어)",
-        r"(?:너는|당신은) (?:이제|지금)부터|사용자에게 (?:말하지|알리지)",
-    ),
-}
+PATTERNS = r"""
+\b(?:ignore|disregard|forget|override|bypass)\b[^.]{0,30}\bBEFORE\b[^.]{0,20}\b(?:RULES|messages)\b
+\b(?:ignore|disregard|forget|override|bypass) (?:all|any)(?: other| of the)? RULES\b
+\bnew (?:system )?instructions? ?:
+\b(?:reveal|print|show|repeat|output)\b[^.]{0,20}\bsystem prompt\b
+\byou are now (?:an?|in|the|no longer)\b
+\bfrom now on,? (?:you|always|never|ignore|act)\b
+\bpretend (?:to be|that you are|you are)\b
+\b(?:do not|don['’]t|never|without) (?:ever )?(?:tell|inform|alert|notify|warn)(?:ing)? the (?:user|owner|human)\b
+\bwhen(?:ever)? [^.]{0,60}\b(?:asks?|asked|mentions?)\b[^.]{0,60}\b(?:always|you must|you should|respond with)\b
+\b(?:you|the (?:assistant|agent|bot|ai|model)) must (?:always|never|now|obey|comply|ignore|run|call|send|execute)\b
+\b(?:run|execute) (?:this|the following) (?:shell )?(?:command|code|script)\b
+\b(?:send|forward|upload|post|exfiltrate)\b[^.]{0,60}\b(?:passwords?|credentials|api keys?|tokens?) to\b
+\b(?:important|attention|note) (?:message )?(?:to|for) (?:the |any |all )?(?:ai|assistants?|agents?|llms?|bots?)\b
+
+<\|[^|<>]{1,40}\|>|</?(?:start|end)_of_turn>
+</?(?:system|instructions?|assistant|tool_call|function_calls?)>
+\[/?(?:inst|system|system_prompt|available_tools|tool_calls|tool_results)\]|<<sys>>
+^(?:system|assistant|developer) ?:|## ?(?:system|instructions?) ?:
+
+\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b[^.]{0,40}\b(?:anweisung\w*|instruktion\w*|regeln|vorgaben|befehle|system-?prompt\w*)\b
+\bdu bist (?:jetzt|ab sofort|von nun an|nun) (?:ein|eine|kein|keine|der|die|im)\b
+\b(?:ab sofort|ab jetzt|von nun an) (?:musst|sollst|darfst|antwortest) du\b
+\b(?:sag|sage|verrate|erzähl\w*) (?:es |das |dies )?(?:dem|der) (?:be)?nutzer\w* (?:nichts|nicht|nie)\b
+
+\b(?:ignor\w+|oubli\w+)\b[^.]{0,40}\b(?:instructions?|consignes?|règles|directives)\b
+\b(?:tu es|vous êtes) (?:maintenant|désormais) (?:un|une|le|la)\b
+\bne (?:le )?(?:dis|dites|révèle\w*) (?:rien|pas)\b[^.]{0,15}\b(?:utilisateur|propriétaire)
+
+\b(?:ignora\w*|olvida\w*|descarta\w*)\b[^.]{0,40}\b(?:instrucciones|reglas|indicaciones|órdenes)\b
+\bahora eres (?:un|una|el|la)\b|\ba partir de ahora,? (?:debes|eres)\b
+\bno (?:se )?(?:lo )?(?:digas|informes|menciones)\b[^.]{0,20}\b(?:usuario|propietario)\b
+
+\b(?:ignor\w+|esqueç\w+|desconsider\w+)\b[^.]{0,40}\b(?:instruções|regras|orientações|ordens)\b
+\bagora você é (?:um|uma|o|a)\b|\ba partir de agora,? (?:você|deve)\b
+\bnão (?:diga|informe|conte)\b[^.]{0,20}\b(?:usuário|utilizador|proprietário)\b
+
+\b(?:ignor\w+|dimentic\w+)\b[^.]{0,40}\b(?:istruzioni|regole|direttive|indicazioni)\b
+\b(?:ora|adesso) sei (?:un|una|il|la)\b|\bd['’]ora in poi,? (?:devi|sei)\b
+\bnon (?:dire|dirlo|informare)\b[^.]{0,20}\b(?:utente|proprietario)\b
+
+\b(?:negeer|vergeet)\b[^.]{0,40}\b(?:instructies|regels|opdrachten|aanwijzingen)\b
+\bje bent (?:nu|vanaf nu) (?:een|de)\b|\bvanaf nu (?:moet|ben) je\b
+
+\b(?:ignorera|glöm|bortse från)\b[^.]{0,40}\b(?:instruktion\w*|regler\w*|anvisning\w*)\b
+\bdu är nu (?:en|ett)\b|\bfrån och med nu (?:måste|ska) du\b
+
+\b(?:zignoruj|ignoruj|zapomnij)\b[^.]{0,40}\b(?:instrukcj|polece|zasad|reguł)
+\bod teraz (?:jesteś|musisz|masz)\b|\bjesteś teraz\b
+
+\b(?:проигнорируй|игнорируй|забудь)\w*\b[^.]{0,40}\b(?:инструкци|указани|правил|команд)
+\b(?:теперь ты|отныне ты|с этого момента ты)\b
+\bне (?:говори|сообщай)\w*\b[^.]{0,20}\b(?:пользовател|владельц)
+
+(?:忽略|无视|無視|忘记|忘記)[^。]{0,15}(?:指令|指示|规则|規則|提示词|命令)
+(?:从现在开始|從現在開始)[,,]?[你您](?:必须|必須|要|是|将|將)|你现在是|你現在是
+(?:不要|别|別)(?:告诉|告訴|通知)(?:用户|用戶|主人)
+
+(?:指示|命令|ルール|プロンプト|規則)[^。]{0,10}(?:無視|忘れ)
+あなたは(?:今から|これから)|(?:ユーザー|利用者)に(?:は)?(?:言わない|伝えない|知らせない)
+
+(?:지시|명령|규칙|프롬프트)[^.]{0,12}(?:무시|잊어)
+(?:너는|당신은) (?:이제|지금)부터|사용자에게 (?:말하지|알리지)
+"""
+"""One a line: of English, marks, German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Polish,
+Russian, Chinese, Japanese and Korean"""
 
 
 def shaped_like_instruction(text: str) -> bool:
@@ -131,8 +112,8 @@ def _gives_orders(text: str) -> bool:
 def _tries() -> tuple[tuple[tuple[str, ...], str], ...]:
     """Returns each pattern with texts of which one must occur, else the pattern is not compiled."""
     # Fault: in a table that is filled in place, another thread would miss patterns.
-    all_patterns = chain.from_iterable(PATTERNS.values())
-    return tuple((beginnings(pattern), pattern) for pattern in all_patterns)
+    lines = PATTERNS.replace("BEFORE", _BEFORE).replace("RULES", _RULES).splitlines()
+    return tuple((beginnings(pattern), pattern) for pattern in filter(None, lines))
 
 
 @cache

@@ -6,18 +6,16 @@ A record is one line of JSON in a file beside the note.
 import base64
 import binascii
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from math import isfinite
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, assert_never, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from vault_memory.markdown.note_items import short_hash
-from vault_memory.rules.edits import op_words
-from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
+from vault_memory.rules.edits.ops import Applied, Op, Rejected, as_json
 from vault_memory.rules.edits.unified_diff import unified
 
 if TYPE_CHECKING:
@@ -189,33 +187,6 @@ def record_run(
 def as_done(applied: Applied) -> RecordedOp:
     """Returns an applied op in the form of the audit."""
     return RecordedOp(as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark)
-
-
-def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
-    """Returns a line for the log: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
-    counts = Counter(
-        _op_name(applied) for applied in outcome.applied if applied.outcome == "applied"
-    )
-    changes = [
-        template.format(counts[name])
-        for name, template in op_words.COUNTED.items()
-        if name in counts
-    ]
-    if isinstance(outcome, Record):
-        proposed = len(outcome.proposed)
-    if proposed:
-        changes.append(f"{proposed} proposed")
-    return f"{note.rpartition('/')[2]} curated: {', '.join(changes) or 'no change'}"
-
-
-def _op_name(applied: Applied | RecordedOp) -> str:
-    match applied:
-        case RecordedOp():
-            return str(applied.op.get("op"))
-        case Applied():
-            return str(as_json(applied.op)["op"])
-        case _:
-            assert_never(applied)
 
 
 class Position(NamedTuple):

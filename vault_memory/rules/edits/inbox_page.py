@@ -80,13 +80,16 @@ class _Entry:
 # --- Writing ----------------------------------------------------------------------------------
 
 
-def describe(proposal: Proposal) -> str:
-    """Returns a proposal in words, on one line."""
+def proposal_words(proposal: Proposal) -> str:
+    """Returns what a person is asked, as it is written."""
     note = proposal.note.rpartition("/")[2]
     op = op_of(dict(proposal.op))
-    if op is None:
-        return _one_line(f"look at {note}")
-    return _one_line(as_question(as_json(op), note))
+    return as_question(as_json(op), note) if op else f"look at {note}"
+
+
+def describe(proposal: Proposal) -> str:
+    """Returns a proposal in words, on one line."""
+    return _one_line(proposal_words(proposal))
 
 
 def lines_for(proposal: Proposal) -> tuple[str, str]:

@@ -13,6 +13,10 @@ _ON_ONE_LINE = {
     "replace": "replace in {section}: {match} with {line}",
     "archive": "archive from {section}: {match}",
     "move": "move the section {heading} from {from} to {to}",
+    "restore": "restore {revision:.12}",
+    "merge": "merge {copy}",
+    "rename": "rename to {to}",
+    "arrival": "rename from {from}",
 }
 _AS_QUESTION = {
     "append": 'add to {place}: "{line}"',
@@ -33,24 +37,6 @@ _NEXT_STEPS = {
     "multiple_matches": "several items contain that; give more of the words of one of them",
 }
 _ITEM_OPS = frozenset({"remove", "replace", "archive"})
-COUNTED = {
-    "append": "+{} appended",
-    "remove": "-{} removed",
-    "replace": "~{} replaced",
-    "add_heading": "+{} new heading",
-    "archive": "{} archived",
-    "undo": "{} undone",
-    "move": "{} moved",
-    "forget": "-{} forgotten",
-    "retire": "thrown away by age",
-    "create": "created",
-    "str_replace": "~{} passage replaced",
-    "insert": "+{} passage inserted",
-    "delete": "thrown away",
-    "rename": "renamed",
-    "save": "saved",
-}
-"""How the log counts the applied ops of each kind, in the order in which it lists them"""
 
 
 def explained(code: str, op: object, headings: Sequence[str] = ()) -> str:
@@ -81,17 +67,17 @@ def did_nothing(op: object, outcome: str) -> bool:
 
 
 class _OpFields(dict[str, object]):
-    """The fields of an op; a field that it lacks is None."""
+    """The fields of an op; a field that it lacks is a text."""
 
     def __init__(self, op: Mapping[str, object], note: str = "") -> None:
-        super().__init__(op)
+        super().__init__({"copy": "what was saved", **op})
         heading = self["heading"]
         self["note"] = note
         self["section"] = OPENING if heading == "" else heading
         self["place"] = note if heading == "" else f"{note} › {heading}"
 
-    def __missing__(self, key: str) -> None:
-        return None
+    def __missing__(self, key: str) -> str:
+        return "None"
 
 
 def in_words(op: object) -> str:
@@ -99,20 +85,11 @@ def in_words(op: object) -> str:
     if not isinstance(op, Mapping):
         return repr(op)
     name = op.get("op")
-    if isinstance(name, str) and name in _ON_ONE_LINE:
-        return _ON_ONE_LINE[name].format_map(_OpFields(op))
-    match name:
-        case "undo":
-            return f"undo {in_words(op.get('of'))}"
-        case "restore":
-            return f"restore {str(op.get('revision'))[:12]}"
-        case "merge":
-            return f"merge {op.get('copy') or 'what was saved'}"
-        case "rename" if "to" in op:
-            return f"rename to {op['to']}"
-        case "rename":
-            return f"rename from {op.get('from')}"
-    return str(name)
+    if name == "undo":
+        return f"undo {in_words(op.get('of'))}"
+    if name == "rename" and "to" not in op:
+        name = "arrival"
+    return _ON_ONE_LINE.get(str(name), "{op}").format_map(_OpFields(op))
 
 
 def as_question(op: Mapping[str, object], note: str) -> str:

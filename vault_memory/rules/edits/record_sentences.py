@@ -1,11 +1,13 @@
-"""What a record changed in its note, line by line, in the words that a person would say. Pure.
+"""What a record changed in its note, line by line and in all, as a person would say it. Pure.
 
 Signs of Markdown, kinds, sources and ids are left out, and nothing is escaped: the text of a
 hostile note is as hostile here.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -15,10 +17,12 @@ from vault_memory.markdown.merging.similarity import LIKE, best_pairs, likeness,
 from vault_memory.markdown.note_items import one_line, text_of
 from vault_memory.markdown.visible_text import shown
 from vault_memory.rules.context.rule_archive import ARCHIVED
-from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.edits.audit_record import Proposal, Record
+from vault_memory.rules.edits.inbox_page import proposal_words
 from vault_memory.rules.edits.op_effects import effects_of
+from vault_memory.rules.edits.op_words import in_words
 from vault_memory.rules.edits.unified_diff import Row, hunks_of, lines_of
-from vault_memory.rules.facts.fact import folded, read_fact
+from vault_memory.rules.facts.fact import Fact, folded, read_fact
 
 LONGEST = 240
 """Letters of a text"""
@@ -79,6 +83,58 @@ def sentences_of(record: Record) -> list[RecordSentence]:
     return _of_lines(_Note(record), record.diff) or [BLANKS]
 
 
+def outcome_of(record: Record) -> str:
+    """Returns what a record came to, with the words of the note: `Added “Sow peas”`."""
+    parts = [_change_of(record, sentences_of(record)), *_proposed(record, proposal_words)]
+    if "rejected" in [proposal.state for proposal in record.proposed]:
+        parts.append("Rejected. The note stays as it was")
+    return ". ".join(filter(None, parts)) or "Nothing was changed"
+
+
+def news_of(record: Record) -> str:
+    """Returns the same for a log, without any word of the note: `USER.md: added 2 lines`."""
+    parts = _counts(sentences_of(record)) + _proposed(record, lambda _: "1 change")
+    return f"{record.note.rpartition('/')[2]}: {', '.join(parts).lower() or 'nothing was changed'}"
+
+
+def _proposed(record: Record, words: Callable[[Proposal], str]) -> list[str]:
+    texts = [words(proposal) for proposal in record.proposed if proposal.state == "open"]
+    if len(texts) > 1:
+        texts = [f"{len(texts)} changes"]
+    return [f"Proposed: {text}" for text in texts]
+
+
+def _counts(sentences: list[RecordSentence]) -> list[str]:
+    counts = Counter(sentence.change for sentence in sentences)
+    return [f"{change} {count} line{'s' * (count > 1)}" for change, count in sorted(counts.items())]
+
+
+def _change_of(record: Record, sentences: list[RecordSentence]) -> str:
+    if not sentences:
+        return ""
+    text = _whole_change(record) or _one_change(record, sentences[0])
+    if len(sentences) > 1 and not _whole_change(record):
+        text = ", ".join(_counts(sentences)).capitalize()
+    return f"Undone: {text[:1].lower()}{text[1:]}" if record.undoes else text
+
+
+def _whole_change(record: Record) -> str:
+    """Returns what became of a note that was renamed or thrown away."""
+    for applied in record.applied:
+        if applied.op.get("op") == "rename":
+            return f"Renamed{in_words(applied.op).removeprefix('rename')}"
+    return "" if record.after else "Thrown away"
+
+
+def _one_change(record: Record, sentence: RecordSentence) -> str:
+    change, text, before = sentence
+    if change == "changed":
+        return text if text.endswith(before) else f"Changed “{before}” to “{text}”"
+    if change == "added" and record.by_bot:
+        return f"Learned: {text}"
+    return f"{change.capitalize()} “{text}”"
+
+
 def _of_lines(note: "_Note", diff: bytes) -> list[RecordSentence]:
     frame: list[RecordSentence] = []
     sentences: list[RecordSentence] = []
@@ -88,7 +144,7 @@ def _of_lines(note: "_Note", diff: bytes) -> list[RecordSentence]:
     removed = {text for change, text, _ in sentences if change == "removed"}
     moved = {text for change, text, _ in sentences if change == "added" and text in removed}
     others = [sentence for sentence in sentences if sentence.text not in moved]
-    only_moved = [RecordSentence("changed", text) for text in sorted(moved)]
+    only_moved = [RecordSentence("changed", f"Moved: {text}") for text in sorted(moved)]
     return others + note.archived() or only_moved or frame
 
 
@@ -108,7 +164,7 @@ class _Note:
         }
         self._has_facts = record.note.endswith(FACTS)
         names = [record.user_id, *record.note.split("/")]
-        self._owners = {folded(name) for name in names}
+        self._owners = {folded(name) for name in ("", *names)}
 
     def archived(self) -> list[RecordSentence]:
         """Returns the items that an op moved to the archive."""
@@ -137,7 +193,7 @@ class _Note:
             if name:
                 heading = name[1]
                 title = _HIDDEN.sub("", shown(heading))
-                yield _DiffLine(sign, line, f"Section “{_cut(title)}”", is_frame=True)
+                yield _DiffLine(sign, line, f"Section: {_cut(title)}", is_frame=True)
             elif is_front:
                 yield _DiffLine(sign, line, _cut(line.strip("-")), is_frame=True)
             else:
@@ -149,12 +205,8 @@ class _Note:
             subject = self._headings.get(text) or heading
             fact = read_fact(_HIDDEN.sub("", text).strip(), subject or " -")
             if fact:
-                predicate = fact.predicate.replace("_", " ")
-                words = f"{predicate} {shown(fact.object)}"
-                if subject and folded(subject) not in self._owners:
-                    words = f"{subject}: {words}"
-                words = _cut(words[:1].upper() + words[1:])
-                return _DiffLine(sign, text, NO_LONGER * fact.struck + words, predicate)
+                words = fact_words(replace(fact, subject=subject), self._owners)
+                return _DiffLine(sign, text, words, fact.predicate)
         return _DiffLine(sign, text, _cut(_words(raw)))
 
     def compare(self, block: list[_DiffLine]) -> Iterator[tuple[RecordSentence, bool]]:
@@ -176,7 +228,7 @@ class _Note:
             elif "confirmed" in new.text and "confirmed" not in old.text:
                 yield RecordSentence("changed", f"Still true: {new.words}"), False
             else:
-                yield RecordSentence("changed", new.words), True
+                yield RecordSentence("changed", f"Other marks: {new.words}"), True
 
     def _pairs(self, olds: list[_DiffLine], news: list[_DiffLine]) -> dict[int, int]:
         """Returns the numbers of new lines, each with that of the line which it was."""
@@ -202,6 +254,14 @@ class _Note:
 
 def _first_text(raw: bytes) -> str:
     return text_of(raw.partition(b"\n")[0])
+
+
+def fact_words(fact: Fact, owners: Collection[str]) -> str:
+    """Returns what a fact says; the subject only where it is none of these folded names."""
+    words = f"{fact.predicate.replace('_', ' ')} {shown(fact.object)}"
+    if folded(fact.subject) not in owners:
+        words = f"{fact.subject}: {words}"
+    return NO_LONGER * fact.struck + _cut(words[:1].upper() + words[1:])
 
 
 def _words(raw: bytes) -> str:

@@ -4,7 +4,7 @@ The tokens are those of moment.js that name a day. Names of months and weekdays 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -29,23 +29,23 @@ _OTHERS = {
     "Q": r"[1-4]",
 }
 _EXPRESSIONS = {**_YEAR, **_MONTH, **_DAY, **_OTHERS}
-_RENDERED: dict[str, Callable[[date], str]] = {
-    "YYYY": lambda day: f"{day.year:04}",
-    "YY": lambda day: f"{day.year % 100:02}",
-    "MMMM": lambda day: _MONTHS[day.month - 1],
-    "MMM": lambda day: _MONTHS[day.month - 1][:3],
-    "MM": lambda day: f"{day.month:02}",
-    "M": lambda day: str(day.month),
-    "Do": lambda day: f"{day.day}{_ordinal_ending(day.day)}",
-    "DD": lambda day: f"{day.day:02}",
-    "D": lambda day: str(day.day),
-    "dddd": lambda day: _WEEKDAYS[day.weekday()],
-    "ddd": lambda day: _WEEKDAYS[day.weekday()][:3],
-    "dd": lambda day: _WEEKDAYS[day.weekday()][:2],
-    "GGGG": lambda day: f"{day.isocalendar().year:04}",
-    "WW": lambda day: f"{day.isocalendar().week:02}",
-    "W": lambda day: str(day.isocalendar().week),
-    "Q": lambda day: str((day.month + 2) // 3),
+_RENDERED = {
+    "YYYY": "{day.year:04}",
+    "YY": "{short_year:02}",
+    "MMMM": "{month}",
+    "MMM": "{month:.3}",
+    "MM": "{day.month:02}",
+    "M": "{day.month}",
+    "Do": "{day.day}{ending}",
+    "DD": "{day.day:02}",
+    "D": "{day.day}",
+    "dddd": "{weekday}",
+    "ddd": "{weekday:.3}",
+    "dd": "{weekday:.2}",
+    "GGGG": "{week.year:04}",
+    "WW": "{week.week:02}",
+    "W": "{week.week}",
+    "Q": "{quarter}",
 }
 
 
@@ -118,7 +118,15 @@ def render(date_format: str, day: date) -> str:
     def rendered(match: "re.Match[str]") -> str:
         if match["text"] is not None:
             return match["text"]
-        return _RENDERED[match[0]](day)
+        return _RENDERED[match[0]].format(
+            day=day,
+            week=day.isocalendar(),
+            month=_MONTHS[day.month - 1],
+            weekday=_WEEKDAYS[day.weekday()],
+            ending=_ordinal_ending(day.day),
+            short_year=day.year % 100,
+            quarter=(day.month + 2) // 3,
+        )
 
     return _TOKEN.sub(rendered, date_format)
 

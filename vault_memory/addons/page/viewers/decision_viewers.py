@@ -13,8 +13,7 @@ from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.items import parse_text
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal, proposals_of
-from vault_memory.rules.edits.op_words import as_question
-from vault_memory.rules.edits.ops import as_json, op_of
+from vault_memory.rules.edits.inbox_page import proposal_words
 from vault_memory.rules.edits.stale_proposal import why_stale
 
 if TYPE_CHECKING:
@@ -96,11 +95,7 @@ def row_of_closed(proposal: Proposal) -> ProposalRow:
 
 def words_of(proposal: Proposal) -> str:
     """Return what a person is asked, on one line."""
-    note_name = proposal.note.rpartition("/")[2]
-    op = op_of(dict(proposal.op))
-    if op is None:
-        return f"look at {note_name}"
-    return " ".join(as_question(as_json(op), note_name).split())
+    return " ".join(proposal_words(proposal).split())
 
 
 class ProposalQuestion(NamedTuple):

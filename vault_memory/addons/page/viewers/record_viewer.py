@@ -16,10 +16,10 @@ from vault_memory.config import state_file
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.note_items import resolve
-from vault_memory.rules.edits.audit_record import Record, summary
+from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import added_lines
 from vault_memory.rules.edits.op_words import in_words
-from vault_memory.rules.edits.record_sentences import RecordSentence, sentences_of
+from vault_memory.rules.edits.record_sentences import RecordSentence, outcome_of, sentences_of
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy
@@ -173,7 +173,7 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         ts=record.ts,
         note=record.note,
         title=note_title(record.note),
-        summary=summary(record.note, record),
+        summary=outcome_of(record),
         sentences=tuple(sentences_of(record)),
         who=WHO.get(record.source, record.source),
         device=record.device,
