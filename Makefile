@@ -8,6 +8,7 @@
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 750 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
+#   make pictures              take the pictures of README and of the guide in Chromium
 #   make test-deep             the long ones, and every generated case
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, budgets, readability, generated pages
@@ -22,7 +23,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run packages dist test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run packages dist test test-clients test-clients-openclaw test-browser pictures chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -216,6 +217,11 @@ chromium:
 	@command -v chromium >/dev/null || { \
 		echo "error: Chromium was not found, which shows the page to the tests" >&2; \
 		echo "hint: install it: apt-get install chromium" >&2; exit 1; }
+
+# The pictures of README and of the guide, from a vault of the tests.
+pictures: $(STAMPS)/dev $(STAMPS)/browser chromium
+	$(call say,taking the pictures)
+	@$(BIN)/python -m tests.browser.pictures
 
 test-browser: $(STAMPS)/dev $(STAMPS)/browser chromium
 	$(call say,running the tests of the page in Chromium)

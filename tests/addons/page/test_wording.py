@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from vault_memory.addons.page.wording import day, note_title, when, whose
+from vault_memory.addons.page.wording import day, night, note_title, when, whose
 
 NOW = datetime(2026, 5, 27, 15, 0)
 
@@ -43,6 +43,11 @@ def test_a_day_may_be_a_month_or_a_year(text: str, words: str) -> None:
     assert day(text, NOW) == words
 
 
+def test_a_night_is_named_by_the_day_on_which_it_ended() -> None:
+    assert night("2026-05-27", NOW) == "Last night"
+    assert night("2026-05-21", NOW) == "The night of Thu 21 May"
+
+
 @pytest.mark.parametrize(
     ("scope", "words"),
     [
@@ -69,6 +74,7 @@ def test_a_scope_reads_like_a_name(scope: str, words: str) -> None:
         ("memory/electricity_plan.md", "electricity plan"),
         ("memory/2019-05-21.md", "Tue 21 May 2019"),
         ("memory/2019-05-21 the storm.md", "Tue 21 May 2019 the storm"),
+        ("memories/2026-W22.md", "Week 22 of 2026"),
         ("_.md", "_.md"),
         ("Notes without an ending", "Notes without an ending"),
     ],

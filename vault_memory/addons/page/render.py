@@ -63,6 +63,7 @@ def environment() -> jinja2.Environment:
         day=wording.day,
         exact=Exact,
         moment=wording.moment,
+        night=wording.night,
         note_title=wording.note_title,
         person=wording.person,
         short_id=_short_id,

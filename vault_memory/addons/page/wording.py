@@ -16,6 +16,7 @@ TITLES = {
 }
 """Name of a note of the vault format → its title"""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WEEK = re.compile(r"(\d{4})-W(\d{2})")
 
 
 def moment(text: str) -> str:
@@ -75,6 +76,12 @@ def _named(chosen: date, today: date) -> str:
     return f"{chosen:%a} {chosen.day} {chosen:%b}{year}"
 
 
+def night(text: str, now: datetime | None = None) -> str:
+    """Returns what the night that ended on a day is called: `Last night`, `The night of Thu 26 Nov`."""
+    named = day(text, now)
+    return "Last night" if named == "today" else f"The night of {named}"
+
+
 def whose(scope: str) -> str:
     """Returns whose a scope is: `Mira`, `#harbour`, `everybody`."""
     kind, _, name = scope.partition(":")
@@ -101,4 +108,5 @@ def note_title(path: str) -> str:
     if title in TITLES:
         return TITLES[title]
     title = _DAY.sub(lambda match: _calendar_day(match[0]), title)
+    title = _WEEK.sub(r"Week \2 of \1", title)
     return title.replace("_", " ").strip() or name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory import places
-from vault_memory.addons.page.wording import day, note_title
+from vault_memory.addons.page.wording import day, night, note_title
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
@@ -396,7 +396,7 @@ def grouped(records: Iterable[tuple[Record, RecordRow]]) -> list[RecordGroup]:
     """Return groups in the order of their newest records."""
     groups: dict[str, RecordGroup] = {}
     for record, row in records:
-        night = night_of(record)
-        title = f"The night of {day(night)}" if night else day(record.ts) or "At an unknown time"
-        groups.setdefault(title, RecordGroup(title, night, [])).rows.append(row)
+        date = night_of(record)
+        title = night(date) if date else day(record.ts) or "At an unknown time"
+        groups.setdefault(title, RecordGroup(title, date, [])).rows.append(row)
     return list(groups.values())

@@ -154,7 +154,7 @@ def undo_night(viewer: Viewer, form: NightUndoFields) -> PageView:
         "undone": [step for step in steps if not step.reason],
         "remaining": [step for step in steps if step.reason],
     }
-    return PageView("night_undone.html", f"The night of {wording.day(form.night)}: undone", data)
+    return PageView("night_undone.html", f"{wording.night(form.night)}: undone", data)
 
 
 def _rows(viewer: Viewer, night: str) -> list[RecordRow]:
@@ -291,7 +291,7 @@ def show_night(viewer: Viewer, query: NightFields) -> PageView:
         "older": nights[index + 1] if index + 1 < len(nights) else "",
         "newer": nights[index - 1] if index else "",
     }
-    return PageView("night.html", f"The night of {wording.day(report.night)}", data)
+    return PageView("night.html", wording.night(report.night), data)
 
 
 def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:
