@@ -30,7 +30,7 @@ def test_the_keyboard_undoes_an_edit(signed_in: Web, house: Outside, tab: "Page"
     expect(tab.locator("#notice")).to_be_focused()
     assert (house.vault / USER).read_bytes() == before
     # The notice offers the way back.
-    tab.get_by_role("region", name="Done").get_by_role("button").click()
+    tab.get_by_role("status", name="Done").get_by_role("button").click()
     tab.wait_for_load_state()
     assert "Likes the smell of tar" in (house.vault / USER).read_text()
 
@@ -82,20 +82,68 @@ def test_facts_are_corrected_confirmed_and_ended(
     signed_in()
     assert goto(tab, "/facts?entity=mira") == 200
 
-    row = tab.get_by_role("row").filter(has_text="has sister")
-    row.get_by_text("Correct", exact=True).first.click()
-    row.get_by_label("Right value").fill("Annika")
-    row.get_by_role("button", name="Correct:").click()
+    _choose(tab, "Has sister", "Edit")
+    tab.get_by_label("Right value").fill("Annika")
+    tab.keyboard.press("Enter")
     expect(tab.locator("#notice")).to_be_focused()
     assert "has_sister: Annika" in _text(house, FACTS)
 
-    tab.get_by_role("row").filter(has_text="learns").get_by_role("button", name="Ended:").click()
+    _choose(tab, "Learns", "No longer true")
     expect(tab.locator("#notice")).to_be_focused()
     assert "~~learns: Chinese~~" in _text(house, FACTS)
 
-    tab.get_by_role("region", name="Done").get_by_role("button", name="Undo").click()
+    tab.get_by_role("status", name="Done").get_by_role("button", name="Undo").click()
     expect(tab.locator("#notice")).to_be_focused()
     assert "- learns: Chinese" in _text(house, FACTS)
+
+
+def _choose(tab: "Page", words: str, action: str) -> None:
+    """Chooses from the menu of a row."""
+    row = tab.get_by_role("listitem").filter(has_text=words)
+    row.get_by_label("More: ").click()
+    row.get_by_text(action, exact=True).click()
+
+
+def test_a_line_is_edited_in_its_row_and_left_with_escape(
+    signed_in: Web, house: Outside, tab: "Page"
+) -> None:
+    signed_in()
+    goto(tab, "/about?name=mira")
+    script_runs(tab)
+
+    _choose(tab, "coffee black", "Edit")
+    box = tab.get_by_role("textbox", name="Text")
+    expect(box).to_be_focused()
+    box.fill("Drinks tea")
+    tab.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+    assert "Drinks tea" not in _text(house, USER)
+
+    script_runs(tab)
+    _choose(tab, "coffee black", "Edit")
+    box.fill("Drinks tea")
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#notice")).to_be_focused()
+    assert "Drinks tea" in _text(house, USER)
+    tab.get_by_role("status", name="Done").get_by_role("button", name="Undo").click()
+    expect(tab.locator("#notice")).to_be_focused()
+    assert "coffee black" in _text(house, USER)
+
+
+def test_the_menu_of_a_row_opens_and_closes_by_keys(signed_in: Web, tab: "Page") -> None:
+    signed_in()
+    goto(tab, "/about?name=mira")
+    script_runs(tab)
+    menu = tab.get_by_role("listitem").filter(has_text="coffee black").get_by_label("More: ")
+
+    menu.focus()
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_text("Edit", exact=True).locator("visible=true")).to_be_focused()
+    tab.keyboard.press("Escape")
+
+    expect(menu).to_be_focused()
+    expect(tab.get_by_text("Remove", exact=True).locator("visible=true")).to_have_count(0)
 
 
 def test_a_fact_is_added_on_the_page(signed_in: Web, house: Outside, tab: "Page") -> None:
@@ -103,11 +151,11 @@ def test_a_fact_is_added_on_the_page(signed_in: Web, house: Outside, tab: "Page"
     goto(tab, "/facts?entity=mira")
 
     tab.get_by_text("Add a fact").click()
-    tab.get_by_label("Predicate").first.fill("plays")
-    tab.get_by_label("Object").fill("the concertina")
+    tab.get_by_label("How").fill("plays")
+    tab.get_by_label("What").fill("the concertina")
     tab.get_by_role("button", name="Add", exact=True).click()
 
     expect(tab.locator("#notice")).to_be_focused()
     assert "plays: the concertina" in _text(house, FACTS)
-    table = tab.get_by_role("table", name="Facts that hold now")
-    expect(table.get_by_role("row").filter(has_text="the concertina")).to_have_count(1)
+    facts = tab.get_by_role("region", name="Facts")
+    expect(facts.get_by_role("listitem").filter(has_text="the concertina")).to_have_count(1)

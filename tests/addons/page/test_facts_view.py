@@ -51,16 +51,50 @@ def fact_id(memory: VaultMemory, predicate: str) -> str:
 
 
 @pytest.mark.smoke
-def test_an_entity_has_its_current_facts_its_past_and_its_timeline(page: ServedPage) -> None:
+def test_an_entity_has_its_current_facts_and_its_past(page: ServedPage) -> None:
+    browser = page.browser()
+    text = facts_about(browser, "mira")
+    past = browser.get("/facts?entity=mira&ended=1").text
+
+    assert "keeper of the Gull Rock light" in text
+    assert "Ended (1)" in text
+    assert "<s>Ostervik</s>" not in text
+    assert "<s>Ostervik</s>" in past
+
+
+def test_facts_with_a_day_are_spans_on_one_axis(page: ServedPage) -> None:
     text = facts_about(page.browser(), "mira")
 
-    current, _, past = text.partition("<h2>Ended, or not begun</h2>")
-    ended, _, timeline = past.partition("<h2>Timeline</h2>")
-    assert "keeper of the Gull Rock light" in current
-    assert "Ostervik" not in current
-    assert "<s>Ostervik</s> <strong>ended</strong>" in ended
-    # The oldest first.
-    assert timeline.index("2011-08-01 to 2019-03-01") < timeline.index("2026-04-07")
+    picture = text[text.index("<svg") : text.index("</svg>")]
+    # The oldest first, from the left end; what holds still ends at the right one.
+    assert picture.index("Lives in Ostervik") < picture.index("Learns Chinese")
+    assert '<rect x="0.0%"' in picture
+    starts = re.findall(r'<rect x="([\d.]+)%" y="\d+" width="([\d.]+)%"', picture)
+    assert all(float(start) + float(length) < 101.1 for start, length in starts)
+    assert ">2011</text>" in picture
+    assert "style=" not in picture
+    # One fact with a day is no axis.
+    assert "Over time" not in facts_about(page.browser(), "slipway")
+
+
+def test_a_name_is_connected_with_those_that_have_a_view(own_page: ServedPage) -> None:
+    own_page.memory.add_fact("mira", "friend of", "tomas", scope="user:mira", source="cli")
+
+    text = facts_about(own_page.browser("mira"), "mira")
+
+    connected = text[text.index("Connected with</h2>") :].partition("</section>")[0]
+    assert 'href="/people/tomas">Tomas</a>' in connected
+    assert "Friend of" in connected
+    assert "Chinese" not in connected
+
+
+def test_all_facts_are_grouped_by_subject(page: ServedPage) -> None:
+    text = page.browser().get("/facts").text
+
+    subjects = re.findall(r"<h3><a [^>]*>([^<]*)</a></h3>", text)
+    assert subjects == sorted(subjects)
+    group = text[text.index(">Petrel</a></h3>") :].partition("</ul>")[0]
+    assert '<p class="text">Cook Mei Lin</p>' in group
 
 
 def test_a_fact_is_found_by_an_alias_of_its_subject(page: ServedPage) -> None:
@@ -70,7 +104,7 @@ def test_a_fact_is_found_by_an_alias_of_its_subject(page: ServedPage) -> None:
 def test_a_button_says_on_what(page: ServedPage) -> None:
     text = facts_about(page.browser(), "mira")
 
-    for name in ("Confirm", "Correct", "Ended", "Delete"):
+    for name in ("Still true", "No longer true", "Never true"):
         assert f'aria-label="{name}: mira learns Chinese">{name}</button>' in text
 
 
@@ -86,8 +120,9 @@ def test_a_change_comes_back_with_its_record(own_page: ServedPage) -> None:
     assert answer.headers["location"] == f"/facts?entity=mira&done={record.id}"
     assert record.source == "cli"
     view = browser.get(answer.headers["location"]).text
-    assert "<s>Chinese</s>" in view
+    assert ">Learns Chinese</p>" not in view
     assert 'aria-label="Undo: ' in view
+    assert "<s>Chinese</s>" in browser.get("/facts?entity=mira&ended=1").text
 
 
 def test_a_confirmed_fact_says_so_and_needs_no_button(own_page: ServedPage) -> None:
@@ -97,8 +132,8 @@ def test_a_confirmed_fact_says_so_and_needs_no_button(own_page: ServedPage) -> N
     browser.post("/facts/confirm", {"id": fact_id(own_page.memory, "learns")})
 
     text = facts_about(browser, "mira")
-    assert "(confirmed by a person)" in text
-    assert "Confirm: mira learns Chinese" not in text
+    assert " · confirmed" in text
+    assert "Still true: mira learns Chinese" not in text
 
 
 def test_a_fact_that_vanished_meanwhile_is_explained(own_page: ServedPage) -> None:
@@ -205,7 +240,7 @@ def test_a_hostile_name_stays_a_text(own_page: ServedPage, name: str) -> None:
     calm = Tags(facts_about(browser, "tomas")).names
     for view in views:
         tags = Tags(view)
-        assert tags.names <= calm | {"strong", "s", "li", "ol", "time", "span"}
+        assert tags.names <= calm | {"s", "li", "ul", "time", "datetime", "span", "h3", "title"}
         assert not any(value.startswith("javascript:") for value in tags.values)
         assert "\u202e" not in re.sub(r'value="[^"]*"', "", view)
         assert ">49 " not in view
@@ -216,7 +251,10 @@ def test_hidden_letters_of_a_value_are_not_lost_by_a_correction(own_page: Served
     path = own_page.memory.root / MIRA
     path.write_text("## mira\n\n- likes: \u202eaet\u202c\n", "utf-8")
 
-    tags = Tags(facts_about(own_page.browser(), "mira"))
+    browser = own_page.browser()
+    view = browser.get(f"/facts?entity=mira&edit={fact_id(own_page.memory, 'likes')}").text
+
+    tags = Tags(view)
 
     # The box has the letters themselves: marks would be written into the note.
     assert "\u202eaet\u202c" in tags.values
@@ -232,9 +270,8 @@ def test_many_facts_come_in_parts(own_page: ServedPage) -> None:
     path = "/facts?entity=mira"
     for part in range(3):
         text = browser.get(path).text
-        table = text.partition("<h2>Timeline</h2>")[0]
-        seen += re.findall(r"owns\s+(thing \d+)", re.sub("<[^>]*>", "", table))
-        path = f"/facts?entity=mira&start={50 * part + 50}"
+        seen += re.findall(r"Owns (thing \d+)</p>", text)
+        path = f"/facts?entity=mira&start={40 * part + 40}"
         assert (path.replace("&", "&amp;") in text) == (part < 2)
 
     assert sorted(set(seen)) == [f"thing {number:03}" for number in range(120)]

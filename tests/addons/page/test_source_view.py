@@ -22,7 +22,7 @@ def test_a_fact_leads_to_the_turn_that_it_comes_from(own_page: ServedPage) -> No
     text = own_page.browser("mira").get(f"/source?ref={fact.id}").text
 
     assert "I drink &lt;b&gt;quinces&lt;/b&gt; now" in text
-    assert "<strong>this turn</strong>" in text
+    assert "this is where it comes from</strong>" in text
     assert "Good morning" in text
     assert "/lantern/config/FACTS.md#line-" in text
     assert f'href="/log?id={fact.edit.audit_id}"' in text
@@ -33,7 +33,7 @@ def test_what_a_person_wrote_has_no_turn(page: ServedPage) -> None:
 
     text = page.browser("mira").get(f"/source?ref={ref}").text
 
-    assert "a person wrote this line" in text
+    assert "A person wrote this line" in text
 
 
 @pytest.mark.sampled

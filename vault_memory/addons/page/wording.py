@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, datetime, timedelta
+from string import capwords
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
 
@@ -92,9 +93,16 @@ def whose(scope: str) -> str:
     return person(name or scope)
 
 
+def said_in(scope: str, reader: str) -> str:
+    """Returns who said what a note of this scope has from a turn."""
+    if scope == reader:
+        return "you said it"
+    return f"{whose(scope)} said it" if scope.startswith("user:") else f"said in {whose(scope)}"
+
+
 def person(name: str) -> str:
     """Returns the name of a person or a group as one writes it: `mira` is Mira."""
-    return name.title().replace("_", " ") if name.islower() else name
+    return capwords(name.replace("_", " ")) if name.islower() else name
 
 
 def note_title(path: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.page.viewers.note_viewer import cut_label
-from vault_memory.addons.page.wording import person
+from vault_memory.addons.page.viewers.note_viewer import author_of, cut_label, reader
+from vault_memory.addons.page.wording import person, said_in
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.facts.entity_finder import EntityInfo
 from vault_memory.rules.facts.fact import Fact, folded
 from vault_memory.rules.facts.relevance import unclear_values
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from vault_memory.contract import Source
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.facts.entity_finder import EntityInfo
     from vault_memory.facts.entity_info import About
     from vault_memory.facts.known import Known
 
@@ -29,13 +29,11 @@ class FactRow:
     """as it is written, such as `works_at`"""
     object: str
     sentence: str
-    line: str
-    """the beginning of its line on the page: `works_at: Acme`"""
     since: str
     """the first day, ISO 8601; empty when it is not known"""
     until: str
-    ref: str
-    """the id of the turn that it comes from; empty for what a person wrote"""
+    origin: str
+    """who wrote or said it: `by hand`, `you said it`"""
     scope: str
     remarks: tuple[str, ...]
     has_ended: bool
@@ -45,7 +43,7 @@ class FactRow:
 
     @property
     def label(self) -> str:
-        """The sentence, as far as the name of a button needs it."""
+        """The beginning of the sentence, for the names of buttons."""
         return cut_label(self.sentence)
 
     @property
@@ -61,24 +59,20 @@ class FactRow:
         return f"{person(self.subject)} {words}"
 
 
-def fact_rows(facts: Iterable[Fact]) -> list[FactRow]:
-    """Returns facts for a template."""
-    facts = list(facts)
-    choices = unclear_values(facts)
-    return [_row(fact, choices.get(fact.id, ())) for fact in facts]
-
-
-def _row(fact: Fact, choices: tuple[str, ...]) -> FactRow:
+def _row(fact: Fact, choices: tuple[str, ...], speaker: str) -> FactRow:
     return FactRow(
         id=fact.id,
         subject=fact.subject,
         predicate=fact.predicate,
         object=fact.object,
-        sentence=sentence_of(fact),
-        line=f"{fact.predicate}: {fact.object}",
+        sentence=f"{fact.subject} {fact.predicate.replace('_', ' ')} {fact.object}",
         since=fact.valid_from.isoformat() if fact.valid_from else "",
         until=fact.valid_until.isoformat() if fact.valid_until else "",
-        ref=fact.ref,
+        origin="follows from another fact"
+        if not fact.text
+        else speaker
+        if fact.ref
+        else author_of(PERSON),
         scope=fact.scope,
         remarks=tuple(_remarks(fact, choices)),
         has_ended=fact.struck,
@@ -87,17 +81,11 @@ def _row(fact: Fact, choices: tuple[str, ...]) -> FactRow:
     )
 
 
-def sentence_of(fact: Fact) -> str:
-    """Returns a fact as a sentence: `mira works at Acme`."""
-    predicate = fact.predicate.replace("_", " ")
-    return f"{fact.subject} {predicate} {fact.object}"
-
-
 def _remarks(fact: Fact, choices: tuple[str, ...]) -> Iterator[str]:
     if choices:
         yield f"unclear: {' or '.join(choices)}"
     if fact.confirmed:
-        yield "confirmed by a person"
+        yield "confirmed"
     # What a person wrote is certain, and needs no number.
     if fact.confidence != 1:
         yield f"{fact.confidence:.0%} certain"
@@ -105,8 +93,6 @@ def _remarks(fact: Fact, choices: tuple[str, ...]) -> Iterator[str]:
         yield "for a while"
     if fact.origin != "owner":
         yield f"from {fact.origin}"
-    if not fact.text:
-        yield "follows from another fact"
 
 
 PERSON: "Source" = "cli"
@@ -122,14 +108,27 @@ class FactViewer:
 
     # ---- reading -----------------------------------------------------------------------
 
+    def rows(self, facts: Iterable[Fact]) -> list[FactRow]:
+        """Return facts for a template."""
+        facts = list(facts)
+        choices = unclear_values(facts)
+        you = reader(self._memory, self._scopes)
+        return [_row(fact, choices.get(fact.id, ()), said_in(fact.scope, you)) for fact in facts]
+
     def current(self, entity: str) -> list[FactRow]:
         """Return the facts that hold now; with a name, those about it."""
-        facts = self._memory.facts(scopes=self._scopes, entity=entity or None)
-        return fact_rows(facts)
+        return self.rows(self._memory.facts(scopes=self._scopes, entity=entity or None))
 
     def timeline(self, entity: str) -> list[FactRow]:
         """Return all present and past facts about an entity, oldest first."""
-        return fact_rows(self._memory.timeline(entity, scopes=self._scopes))
+        return self.rows(self._memory.timeline(entity, scopes=self._scopes))
+
+    def past(self, entity: str, current: Iterable[FactRow]) -> list[FactRow]:
+        """Return the facts that hold no longer, or not yet, the newest first."""
+        # A fact that a newer one replaced is not struck through on its page, and one of next
+        # month holds later: only the list of current facts tells both.
+        ids = {row.id for row in current}
+        return [row for row in reversed(self.timeline(entity)) if row.id not in ids]
 
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""
@@ -142,6 +141,17 @@ class FactViewer:
     def entities(self) -> "list[EntityInfo]":
         """Return the people and things that the notes are about, sorted by name."""
         return self._memory.facts.entities(scopes=self._scopes)
+
+    def named(self, links: Mapping[str, int]) -> "list[EntityInfo]":
+        """Return people and things, and names that notes link to so often; the most named first."""
+        entities = self.entities()
+        names = {folded(name) for entity in entities for name in (entity.name, *entity.aliases)}
+        entities += [
+            EntityInfo(name, "other", (), 0, count)
+            for name, count in links.items()
+            if folded(name) not in names
+        ]
+        return sorted(entities, key=lambda info: (-info.facts - info.mentions, folded(info.name)))
 
     def held(self, scopes: Sequence[str]) -> "list[HeldJson]":
         """Return what the bot keeps only if more turns say it, of those scopes that are seen."""

@@ -1,19 +1,25 @@
 """The notes that a session may see, who wrote their items, and how a person changes them."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from vault_memory.addons.page import wording
 from vault_memory.addons.page.page_answers import note_path
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.errors import NoteNotFound
+from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.encodings import as_utf8
-from vault_memory.markdown.items import normalised_text, parse_item
+from vault_memory.markdown.items import ItemFields, normalised_text, parse_item
 from vault_memory.markdown.note_items import NoteItem, items_of, short_hash
+from vault_memory.markdown.properties.note_properties import Sort, note_properties
+from vault_memory.markdown.visible_text import shown
 from vault_memory.rules.edits.blame import added_lines
 from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.paths.filenames import inside
@@ -50,8 +56,7 @@ class ShownItem(NamedTuple):
     line: int
     """in the note, from 1"""
     author: str
-    record_id: str
-    """of the change that added it; empty for a line of a person's editor"""
+    """who wrote or said it: `by hand`, `the bot`, `you said it`"""
     key: str
     """names it in a view, as long as it says the same"""
     words: str
@@ -60,10 +65,11 @@ class ShownItem(NamedTuple):
     """when it was written down, ISO 8601; empty when that is not known"""
     is_said: bool
     """whether it comes from a turn"""
+    remarks: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """Its words, as far as the name of a button needs them."""
+        """The beginning of its words, for the names of buttons."""
         return cut_label(self.words)
 
 
@@ -76,36 +82,60 @@ def cut_label(words: str) -> str:
     return words if len(words) <= LABEL_LENGTH else f"{words[:LABEL_LENGTH]}…"
 
 
-def shown_items(note: str, raw: bytes, records: "Iterable[Record]") -> list[ShownItem]:
-    """Returns the items of a note that ops can address; `records` are those of the note."""
+def shown_items(
+    note: str, raw: bytes, records: "Iterable[Record]", speaker: str
+) -> list[ShownItem]:
+    """Returns the items of a note that ops can address; `records` are those of the note.
+
+    `speaker` says who said what comes from a turn.
+    """
     doc = parse(raw)
     lines = list(_first_lines(doc))
     added_by = _records_by_text(records)
-    shown = partial(_shown, note, doc=doc, lines=lines, added_by=added_by)
-    return list(map(shown, items_of(doc)))
+    show = partial(_shown, note, speaker, doc=doc, lines=lines, added_by=added_by)
+    return list(map(show, items_of(doc)))
 
 
 def _shown(
-    note: str, item: NoteItem, doc: SectionedDoc, lines: list[int], added_by: "Mapping[str, Record]"
+    note: str,
+    speaker: str,
+    item: NoteItem,
+    doc: SectionedDoc,
+    lines: list[int],
+    added_by: "Mapping[str, Record]",
 ) -> ShownItem:
     body = doc.sections[item.section].body
     line = lines[item.section] + count_lines(body[: item.start])
     record = added_by.get(normalised_text(item.text))
     author = author_of(record.source) if record else PERSON
-    record_id = record.id if record else ""
     fields = parse_item(item.text)
     return ShownItem(
         item.heading,
         item.text,
         line,
-        author,
-        record_id,
+        speaker if fields.ref else author,
         key=short_hash(note, item.heading, item.text),
         # An item may have nothing but marks, which are its text then.
-        words=fields.text or item.text,
+        words=shown(fields.text or item.text),
         day=fields.date.isoformat() if fields.date else "",
         is_said=bool(fields.ref),
+        remarks=tuple(_remarks(fields)),
     )
+
+
+def _remarks(item: ItemFields) -> Iterator[str]:
+    if item.until:
+        yield f"until {wording.day(item.until.isoformat())}"
+    if item.unclear:
+        yield "unclear: another line contradicts it"
+    if item.confirmed:
+        yield "confirmed"
+    if item.conf != 1:
+        yield f"{item.conf:.0%} certain"
+    if item.origin != "owner":
+        yield f"from {item.origin}"
+    if item.evidence:
+        yield f"“{item.evidence}”"
 
 
 def _first_lines(doc: SectionedDoc) -> Iterator[int]:
@@ -140,6 +170,27 @@ class NotePlace(NamedTuple):
 
     kind: str
     scope: str
+
+
+MOST_READ = 1_000
+"""Notes that are read for their links"""
+
+
+_FILE_NAME = re.compile(r"\.\w{1,5}$")
+"""The end of the name of a picture or another file"""
+
+
+def _link_names(raw: bytes) -> set[str]:
+    """Returns the names that a note links to."""
+    links = [each.value for each in note_properties(raw) if each.sort == Sort.LINK]
+    names = {link.rpartition("/")[2].removesuffix(".md") for link in links}
+    return {name for name in names if name and not _FILE_NAME.search(name)}
+
+
+def reader(memory: VaultMemory, scopes: Sequence[str]) -> str:
+    """Returns the scope of the person who reads the page: the owner, or the only person."""
+    people = [scope for scope in scopes if scope.startswith("user:")]
+    return people[0] if len(people) == 1 else f"user:{memory.layout.user}"
 
 
 class NoteViewer:
@@ -183,9 +234,20 @@ class NoteViewer:
         """Return a note as it is now. Raises NoteNotFound, NoteUnreadable."""
         return self._memory.read(self.path(note))
 
+    def linked_names(self) -> Counter[str]:
+        """Return the names that notes link to, whether a note has them or not, with their number."""
+        names: Counter[str] = Counter()
+        # Fault: a vault of 100,000 notes would be read from end to end for one list.
+        for info in self.all()[:MOST_READ]:
+            if info.kind != "transcript":
+                with suppress(NoteNotFound, NoteUnreadable):
+                    names.update(_link_names(self.read(info.note).raw))
+        return names
+
     def items(self, note: "NoteText") -> list[ShownItem]:
         """Return the items that the ops can address, with their authors."""
-        return shown_items(note.note, as_utf8(note.raw), self._memory.log(note.note))
+        speaker = wording.said_in(self.scope_of(note.note), reader(self._memory, self._scopes))
+        return shown_items(note.note, as_utf8(note.raw), self._memory.log(note.note), speaker)
 
     def waiting(self, note: str) -> "list[Waiting]":
         """Return the writes that wait for a note."""

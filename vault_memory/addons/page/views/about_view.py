@@ -1,32 +1,29 @@
-"""About me: everything that is known of a person, on the page that one shows to them."""
+"""Memory: everything that is known of a person, or in a channel, on one page."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from vault_memory.addons.page.page_answers import PageView, page_path
+from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.fact_viewer import fact_rows
-from vault_memory.addons.page.views.search_views import forget_command, scope_options, shell_command
-from vault_memory.markdown.items import ItemFields, parse_item
-from vault_memory.rules.edits.op_words import in_words
+from vault_memory.addons.page.wording import whose
+from vault_memory.errors import NoteNotFound, NoteUnreadable
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.visible_text import shown
 
 if TYPE_CHECKING:
-    from vault_memory.facts.known import KnownNote
-    from vault_memory.rules.edits.audit_record import Proposal
+    from vault_memory.addons.page.viewers.fact_viewer import FactRow
+    from vault_memory.addons.page.viewers.note_viewer import ShownItem
+    from vault_memory.search.note_reports import NoteInfo
 
-DESCRIBING = {"user": "Who {name} is", "rules": "Rules for the bot"}
-"""Kinds of notes that say who a person is, and what the bot has to keep to → their titles"""
-
-
-MOST_FACTS = 100
-"""Facts in the view; the view of facts has all"""
+MOST_ROWS = 40
+"""Rows in a card; the note, or the view of facts, has the others"""
 LONGEST = 32 << 10
 """Characters of a note that are read"""
-MOST_SENTENCES = 300
+MOST_DAYS = 3
+MOST_EPISODES = 5
 _HEADING = re.compile(r"(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*+")
 _ITEM = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\[[ xX]\][ \t]++)?(.*)")
 
@@ -41,16 +38,10 @@ class NoteSentence(NamedTuple):
 
     line: int
     """the number of its first line, from 1"""
-    text: str
+    words: str
     """without the marks of its brackets"""
-    since: str
-    """the day on which it was written down, ISO 8601; empty when it is not known"""
-    until: str
-    ref: str
-    """the id of the turn that it comes from; empty for what a person wrote"""
-    remarks: tuple[str, ...]
     is_item: bool
-    """`source` tells where it comes from"""
+    """ops address it, and `source` tells where it comes from"""
 
 
 class SentenceGroup(NamedTuple):
@@ -85,24 +76,26 @@ def sentences_of(text: str) -> NoteSentences:
     for block in _blocks(text[:LONGEST]):
         heading = _HEADING.fullmatch(block.text)
         # Fault: a note of 30,000 letters may have 10,000 items, and a view of megabytes.
-        if count == MOST_SENTENCES:
+        if count == MOST_ROWS:
             is_cut = True
             break
         if heading:
             level = len(heading[1])
-            groups.append(SentenceGroup(heading[2], []))
+            groups.append(SentenceGroup(heading[2] if level > 1 else "", []))
         else:
             # Ops and `source` address the items right below a heading of level 2.
             is_item = block.is_item and level == 2
             count += 1
-            groups[-1].sentences.append(_sentence(block._replace(is_item=is_item)))
+            # An item may have nothing but marks, which are its text then.
+            words = parse_item(block.text).text or block.text
+            groups[-1].sentences.append(NoteSentence(block.line, shown(words), is_item))
     return NoteSentences([group for group in groups if group.sentences], is_cut)
 
 
 def _blocks(text: str) -> Iterator[_TextBlock]:
     """Yields headings, items and lines; a line right below one of them continues it."""
     block = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
         start = _start(number, line)
         if start is None and block and line.strip():
             block = block._replace(text=f"{block.text} {line.strip()}")
@@ -125,130 +118,110 @@ def _start(number: int, line: str) -> _TextBlock | None:
     return _TextBlock(number, line) if _HEADING.fullmatch(line) else None
 
 
-def _sentence(block: _TextBlock) -> NoteSentence:
-    item = parse_item(block.text)
-    return NoteSentence(
-        line=block.line,
-        # An item may have nothing but marks, which are its text then.
-        text=item.text or block.text,
-        since=item.date.isoformat() if item.date else "",
-        until=item.until.isoformat() if item.until else "",
-        ref=item.ref,
-        remarks=tuple(_remarks(item)),
-        is_item=block.is_item,
-    )
-
-
-def _remarks(item: ItemFields) -> Iterator[str]:
-    if item.type:
-        yield item.type
-    if item.unclear:
-        yield "unclear: another line contradicts it"
-    if item.confirmed:
-        yield "confirmed by a person"
-    if item.conf != 1:
-        yield f"{item.conf:.0%} certain"
-    if item.origin != "owner":
-        yield f"from {item.origin}"
-    if item.evidence:
-        yield f"said: “{item.evidence}”"
-
-
-# --- About view ---
+# --- Memory view ---
 
 
 class AboutFields(msgspec.Struct):
     """The fields of `/about`."""
 
     name: str = ""
+    channel: str = ""
+    edit: str = ""
+    """the key of the row that is edited"""
 
 
-class AboutNote(NamedTuple):
-    """A note about a person, as sentences."""
+class NoteCard(NamedTuple):
+    """A note as rows."""
 
     note: str
-    scope: str
-    title: str
-    text: NoteSentences
+    revision: str
+    groups: "list[tuple[str, list[NoteSentence | ShownItem]]]"
+    """each heading with its rows"""
+    is_cut: bool
 
 
-class OpenProposal(NamedTuple):
-    """A change that waits for a person's decision."""
+def show(viewer: Viewer, query: AboutFields) -> Answer:
+    scope = _scope(viewer, query)
+    if scope:
+        return PageView("about.html", whose(scope), _memory(viewer, scope, query.edit))
+    if query.name.strip():
+        return Redirect(page_path("/facts", entity=query.name.strip()))
+    if query.channel:
+        raise NotHere
+    data = {"people": viewer.people(), "channels": viewer.names("channel")}
+    return PageView("about_whom.html", "Memory", data)
 
-    id: str
-    note: str
-    change: str
-    why: str
 
-
-def show(viewer: Viewer, query: AboutFields) -> PageView:
-    people = viewer.names("user")
+def _scope(viewer: Viewer, query: AboutFields) -> str:
+    """Returns the scope of a person or a channel that this session sees; empty for another one."""
     name = query.name.strip()
-    if not name and len(people) == 1:
-        name = people[0]
-    if not name:
-        return PageView("about_whom.html", "About me", {"people": people})
-    data = {
-        "name": name,
-        "people": people,
-        "to": page_path("/about", name=name),
-        "scopes": viewer.scopes,
-        "forget_command": forget_command,
-        "held_command": _held_command,
-        "forget_example": shell_command("forget", "--dry-run", "TEXT"),
-        **_known_of(viewer, name),
-    }
-    return PageView("about.html", f"About {name}", data)
+    if query.channel:
+        names = [f"channel:{query.channel}"]
+    elif name:
+        # People write a name in any case, or an alias.
+        names = [f"user:{called}" for called in (name, viewer.facts.entity(name).name)]
+    else:
+        people = viewer.people()
+        names = [f"user:{viewer.owner()}", *(f"user:{name}" for name in people if len(people) == 1)]
+    folded = {name.casefold() for name in names}
+    return next((scope for scope in viewer.scopes if scope.casefold() in folded), "")
 
 
-def _known_of(viewer: Viewer, name: str) -> dict[str, Any]:
-    """Returns what the session may see of a person or a thing."""
-    knowledge = viewer.facts.about(name)
-    entity = knowledge.entity
-    own = _own_scopes(viewer, (name, entity.name))
-    kinds = Counter(note.kind for note in viewer.notes.all() if note.scope in own)
+def _memory(viewer: Viewer, scope: str, edit: str) -> dict[str, Any]:
+    """Returns what is remembered in the scope of a person or a channel."""
+    kind, _, name = scope.partition(":")
+    to = page_path("/about", **{"name" if kind == "user" else kind: name})
+    notes = [note for note in viewer.notes.all() if note.scope == scope]
+    kinds = {info.kind: [note for note in notes if note.kind == info.kind] for info in notes}
+    facts, ended = _facts(viewer, scope)
     return {
-        "entity": entity,
-        "own": own,
-        "facts": fact_rows(entity.facts)[:MOST_FACTS],
-        "facts_total": len(entity.facts),
-        "notes": [
-            _about_note(viewer, note, title.format(name=entity.name))
-            for kind, title in DESCRIBING.items()
-            for note in knowledge.notes
-            if note.kind == kind
+        "name": name,
+        "scope": scope,
+        "scopes": [scope],
+        "to": to,
+        "tab": to,
+        "edit": edit,
+        "profile": [
+            *_cards(viewer, kinds.get("user", [])),
+            *_cards(viewer, kinds.get("channel", [])),
         ],
-        "recent": [_about_note(viewer, note) for note in knowledge.recent if own],
-        "kinds": sorted(kinds.items()),
-        "held": viewer.facts.held(own),
-        "proposals": [
-            _proposal(proposal)
-            for proposal in viewer.records.proposals()
-            if viewer.notes.scope_of(proposal.note) in own
-        ],
+        "facts": facts[:MOST_ROWS],
+        "more_facts": max(0, len(facts) - MOST_ROWS),
+        "ended": ended,
+        "rules": _cards(viewer, kinds.get("rules", [])),
+        "days": _cards(viewer, kinds.get("dated", [])[: -MOST_DAYS - 1 : -1]),
+        "held": viewer.facts.held([scope]),
+        "episodes": kinds.get("episode", [])[: -MOST_EPISODES - 1 : -1],
+        "total": len(notes),
     }
 
 
-def _own_scopes(viewer: Viewer, names: Iterable[str]) -> list[str]:
-    """Returns the scope of a person; nothing for a thing."""
-    # People write a name in any case, or an alias.
-    scopes = {f"user:{name}".casefold() for name in names}
-    return [own for own in viewer.scopes if own.casefold() in scopes]
+def _facts(viewer: Viewer, scope: str) -> "tuple[list[FactRow], int]":
+    """Returns the facts about a person, or of a channel, and how many about the person ended."""
+    kind, _, name = scope.partition(":")
+    if kind != "user":
+        return [fact for fact in viewer.facts.current("") if fact.scope == scope], 0
+    facts = viewer.facts.current(name)
+    return facts, len(viewer.facts.past(name, facts))
 
 
-def _about_note(viewer: Viewer, note: "KnownNote", title: str = "") -> AboutNote:
-    file_name = note.note.rpartition("/")[2]
-    return AboutNote(
-        note.note,
-        viewer.notes.scope_of(note.note),
-        title or file_name.removesuffix(".md"),
-        sentences_of(note.text),
-    )
-
-
-def _proposal(proposal: "Proposal") -> OpenProposal:
-    return OpenProposal(proposal.id, proposal.note, in_words(proposal.op), proposal.why)
-
-
-def _held_command(candidate_id: str, scope: str) -> str:
-    return shell_command("held", "promote", candidate_id, *scope_options([scope]))
+def _cards(viewer: Viewer, notes: "list[NoteInfo]") -> list[NoteCard]:
+    cards = []
+    for info in notes:
+        try:
+            note = viewer.notes.read(info.note)
+        except (NoteNotFound, NoteUnreadable):
+            # Fault: a person removed or locked the note after it was listed. The others
+            # are shown.
+            continue
+        items = {item.line: item for item in viewer.notes.items(note)}
+        text = sentences_of(note.text)
+        groups = [
+            (
+                group.heading,
+                [items.get(row.line, row) if row.is_item else row for row in group.sentences],
+            )
+            for group in text.groups
+        ]
+        cards.append(NoteCard(info.note, note.revision, groups, text.is_cut))
+    return cards

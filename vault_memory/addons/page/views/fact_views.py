@@ -1,7 +1,8 @@
 """Facts, people and things: what holds, what has ended, where it comes from, and the buttons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
@@ -9,19 +10,28 @@ import msgspec
 from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.fact_viewer import FactRow, fact_rows
+from vault_memory.addons.page.viewers.fact_viewer import FactRow
 from vault_memory.addons.page.views.outcome import answer_of, own_path
+from vault_memory.addons.page.views.search_views import forget_command
+from vault_memory.addons.page.wording import person
 from vault_memory.errors import UsageError
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.visible_text import shown
+from vault_memory.rules.facts.fact import folded
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.facts.entity_finder import EntityInfo
+    from vault_memory.search.results import Hit
 
 
-TABLE_LENGTH = 50
-"""Facts in one part of the table"""
-MOST_ENDED = 50
-MOST_IN_TIMELINE = 200
+MOST_ROWS = 40
+"""Facts in one part of the list"""
+MOST_ENDED = 40
+MOST_SPANS = 20
+MOST_CONNECTED = 40
+MOST_MENTIONS = 3
+"""Mentions that are shown of one note"""
 
 Start = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 """How many facts are before the table"""
@@ -32,6 +42,10 @@ class FactsFields(msgspec.Struct):
 
     entity: str = ""
     start: Start = 0
+    edit: str = ""
+    """the key of the fact that is edited"""
+    ended: bool = False
+    """whether those that ended are shown, too"""
 
 
 class AddFactFields(AskedFields):
@@ -65,57 +79,118 @@ class CorrectFactFields(AskedFields):
     to: str = "/facts"
 
 
-class FactTable(NamedTuple):
-    """One part of the facts that hold now."""
+class SubjectFacts(NamedTuple):
+    """The facts about one subject."""
 
-    rows: list[FactRow]
-    total: int
-    first: int
-    """the number of the first of them, from 1"""
-    previous: str
-    """path of the part before; empty for the first"""
-    next: str
+    subject: str
+    facts: list[FactRow]
+
+
+class FactSpan(NamedTuple):
+    """A fact over time, in parts of a hundred."""
+
+    fact: FactRow
+    start: float
+    length: float
+
+
+class NamedPlace(NamedTuple):
+    """A place in a note."""
+
+    line: int
+    words: str
 
 
 def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
-    entity = query.entity.strip()
-    current = viewer.facts.current(entity)
-    timeline = viewer.facts.timeline(entity) if entity else []
-    ended = _ended(timeline, current)
+    if query.entity.strip():
+        return _show_entity(viewer, query.entity.strip(), query)
+    rows = viewer.facts.current("")
+    rows.sort(key=lambda row: row.subject.casefold())
+    end = query.start + MOST_ROWS
+    grouped = groupby(rows[query.start : end], lambda row: row.subject)
+    data = {
+        "groups": [SubjectFacts(subject, list(facts)) for subject, facts in grouped],
+        "total": len(rows),
+        "previous": _path_of(max(0, query.start - MOST_ROWS)) if query.start else "",
+        "next": _path_of(end) if end < len(rows) else "",
+        "edit": query.edit,
+        "scopes": viewer.scopes,
+        "to": _path_of(query.start),
+        "tab": "/people",
+    }
+    return PageView("facts.html", "Facts", data)
+
+
+def _path_of(start: int) -> str:
+    return page_path("/facts", start=start or "")
+
+
+def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") -> PageView:
+    """Returns the view of a person or a thing."""
+    entity = viewer.facts.entity(name)
+    facts = viewer.facts.rows(entity.facts)
+    past = viewer.facts.past(name, facts)
+    path = to or page_path("/facts", entity=name)
+    end = query.start + MOST_ROWS
     data = {
         "entity": entity,
-        "table": _table(current, query.entity, query.start),
-        "ended": ended[-MOST_ENDED:],
-        "ended_total": len(ended),
-        "timeline": timeline[-MOST_IN_TIMELINE:],
-        "timeline_total": len(timeline),
+        "name": entity.name,
+        "facts": facts[query.start : end],
+        "next": page_path("/facts", entity=name, start=end) if end < len(facts) else "",
+        "past": past[:MOST_ENDED] if query.ended else [],
+        "ended": len(past),
+        "spans": _spans([*past, *facts]),
+        "last": max([date.today().isoformat(), *(fact.until for fact in past)]),
+        "connections": _connections(viewer, entity.name, facts),
+        "mentions": _mentions(entity.hits),
+        "own": f"user:{entity.name}" in viewer.scopes,
+        "edit": query.edit,
         "scopes": viewer.scopes,
-        "to": _path_of(entity, query.start),
+        "to": path,
+        "tab": "/people",
+        "person_path": person_path,
     }
-    title = f"Facts about {entity}" if entity else "Facts"
-    return PageView("facts.html", title, data)
+    is_unknown = not (facts or past or entity.mentions)
+    title = "Not here" if is_unknown else person(entity.name)
+    return PageView("entity.html", title, data, 404 if to and is_unknown else 200)
 
 
-def _ended(timeline: list[FactRow], current: list[FactRow]) -> list[FactRow]:
-    """Returns the facts that hold no longer, or not yet, oldest first."""
-    # A fact that a newer one replaced is not struck through on its page, and one of next
-    # month holds later: only the list of current facts tells both.
-    ids = {row.id for row in current}
-    return [row for row in timeline if row.id not in ids]
+def _spans(facts: list[FactRow]) -> list[FactSpan]:
+    """Returns the facts that begin on a known day, on an axis from the first day to the last."""
+    dated = sorted((fact for fact in facts if fact.since), key=lambda fact: fact.since)
+    dated = dated[-MOST_SPANS:]
+    if len(dated) < 2:
+        return []
+    today = date.today().isoformat()
+    starts = [date.fromisoformat(fact.since).toordinal() for fact in dated]
+    ends = [date.fromisoformat(fact.until or max(fact.since, today)).toordinal() for fact in dated]
+    scale = 100 / max(1, max(ends) - starts[0])
+    return [
+        FactSpan(fact, (start - starts[0]) * scale, max(1, (end - start) * scale))
+        for fact, start, end in zip(dated, starts, ends, strict=True)
+    ]
 
 
-def _table(rows: list[FactRow], entity: str, start: int) -> FactTable:
-    end = start + TABLE_LENGTH
-    previous = following = ""
-    if start:
-        previous = _path_of(entity, max(0, start - TABLE_LENGTH))
-    if end < len(rows):
-        following = _path_of(entity, end)
-    return FactTable(rows[start:end], len(rows), start + 1, previous, following)
+def _connections(viewer: Viewer, name: str, facts: list[FactRow]) -> dict[str, list[str]]:
+    """Returns the names in these facts that have a view of their own, each with its relations."""
+    named = {folded(entity.name) for entity in viewer.facts.entities()} - {folded(name)}
+    connections: dict[str, list[str]] = {}
+    for fact in facts:
+        if folded(fact.object) in named:
+            connections.setdefault(fact.object, []).append(fact.words_about(name))
+        elif folded(fact.subject) in named:
+            connections.setdefault(fact.subject, []).append(fact.sentence)
+    return dict(list(connections.items())[:MOST_CONNECTED])
 
 
-def _path_of(entity: str, start: int) -> str:
-    return page_path("/facts", entity=entity, start=start or "")
+def _mentions(hits: "Sequence[Hit]") -> dict[str, list[NamedPlace]]:
+    """Returns the places that name an entity, by note; facts are shown apart."""
+    by_note: dict[str, list[NamedPlace]] = {}
+    for hit in hits:
+        if hit.kind != "facts":
+            words = shown(parse_item(hit.text).text)
+            by_note.setdefault(hit.note, []).append(NamedPlace(hit.lines[0], words))
+    return {note: mentions[:MOST_MENTIONS] for note, mentions in by_note.items()}
 
 
 # ---- buttons ---------------------------------------------------------------------------
@@ -160,7 +235,8 @@ def correct(viewer: Viewer, form: CorrectFactFields) -> Answer:
     }
     if all(value is None for value in right.values()):
         raise UsageError(
-            "the form does not say what is right", hint="write the right value, or press Delete"
+            "the form does not say what is right",
+            hint="write the right words, or choose Never true",
         )
     return answer_of(viewer.facts.correct(form.id, right), form.to)
 
@@ -181,10 +257,8 @@ def _day(text: str) -> date | None:
         raise UsageError(f"{text!r} is not a date", hint="write it like 2026-01-31") from None
 
 
-PEOPLE_LENGTH = 100
-"""Entities in one part of the table"""
-MOST_FACTS = 50
-"""Facts in the view of an entity; the view of facts has all"""
+PEOPLE_LENGTH = 50
+"""Names in one part of the list"""
 
 
 class PeopleFields(msgspec.Struct):
@@ -196,14 +270,14 @@ class PeopleFields(msgspec.Struct):
     start: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
 
 
-class PersonFields(msgspec.Struct):
+class PersonFields(FactsFields, kw_only=True):
     """The fields of `/people/NAME`."""
 
     name: str
 
 
 def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
-    entities = viewer.facts.entities()
+    entities = viewer.facts.named(viewer.notes.linked_names())
     matches = [entity for entity in entities if _is_wanted(entity, query)]
     end = query.start + PEOPLE_LENGTH
     data = {
@@ -216,7 +290,7 @@ def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
         "next": _people_path(query, end) if end < len(matches) else "",
         "person_path": person_path,
     }
-    return PageView("people.html", "People", data)
+    return PageView("people.html", "People and things", data)
 
 
 def _is_wanted(entity: "EntityInfo", query: PeopleFields) -> bool:
@@ -244,20 +318,7 @@ def show_person(viewer: Viewer, query: PersonFields) -> PageView:
     name = query.name.strip()
     if not name:
         raise NotHere("there is no name in the path", hint="choose a name of the list")
-    entity = viewer.facts.entity(name)
-    if not entity.facts and not entity.mentions:
-        # No error: the notice of the change that took the last fact away is shown here.
-        return PageView("person_unknown.html", "Not here", {"name": name}, 404)
-    data = {
-        "entity": entity,
-        # Fault: a town may be in thousands of facts, each with its buttons.
-        "facts": fact_rows(entity.facts)[:MOST_FACTS],
-        "facts_total": len(entity.facts),
-        "to": person_path(entity.name),
-        "scopes": viewer.scopes,
-        "person_path": person_path,
-    }
-    return PageView("person.html", entity.name, data)
+    return _show_entity(viewer, name, query, person_path(name))
 
 
 MOST_AROUND = 50
@@ -282,5 +343,6 @@ def show_source(viewer: Viewer, query: SourceFields) -> PageView:
         "most_around": MOST_AROUND,
         "roles": ROLES,
         "origin": viewer.source(ref, query.around) if ref else None,
+        "forget_command": forget_command,
     }
-    return PageView("source.html", "Source", data)
+    return PageView("source.html", "Where it comes from", data)

@@ -263,7 +263,7 @@ def _card(viewer: Viewer, name: str) -> PersonCard:
 
 def _lines(knowledge: "Known", kind: str) -> list[str]:
     return [
-        sentence.text
+        sentence.words
         for note in knowledge.notes
         if note.kind == kind
         for group in sentences_of(note.text).groups
