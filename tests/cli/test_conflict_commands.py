@@ -19,6 +19,7 @@ ITEM = {
     "sure",
     "revision",
     "conflicts",
+    "places",
     "diff",
 }
 
@@ -50,6 +51,26 @@ def test_without_copies_nothing_is_listed(person: Outside):
     assert person.run("conflicts").out == "no conflict copies\n"
     assert person.run("conflicts", "merge", "--all").code == 0
     assert person.ok("status")["conflicts"] == 0
+
+
+def test_places_are_decided_one_by_one(person: Outside):
+    note = text(person)
+    person.write(COPY, note.replace("green", "red").replace("white", "yellow"))
+    [item] = person.ok("conflicts")["items"]
+    first, second = item["places"]
+    assert (first["line"], first["note"], first["copy"]) == (5, "- green\n", "- red\n")
+    assert f"{second['id']}  line 7: '- white' in the note" in person.run("conflicts").out
+
+    person.ok("conflicts", "take", item["id"], "--place", first["id"], *AHEAD)
+    [result] = person.ok("conflicts", "merge", item["id"], "--place", second["id"], *AHEAD)["items"]
+
+    assert result["outcome"] == "merged"
+    taken = note.replace("green", "red")
+    assert text(person) == taken.replace("- white", "- white\n- yellow")
+    assert names(person) == {"USER.md"}
+    person.ok("undo", result["audit_id"], *AHEAD)
+    assert text(person) == taken
+    assert person.run("conflicts", "take", "--place", first["id"]).code == 2
 
 
 def test_a_copy_is_listed_with_its_note_its_program_and_its_differences(person: Outside):
@@ -103,7 +124,7 @@ def test_a_conflict_exits_with_5_and_explains_how_to_settle_it(person: Outside):
     left = person.run("conflicts", "merge", "--all", *AHEAD)
 
     assert left.code == 5
-    assert "Tea: '- black, strong' in the note, '- black, weak' in the copy" in left.out
+    assert "line 6: '- black, strong - white' in the note, '- black, weak' in the copy" in left.out
     assert "`vault-memory conflicts merge --both " in left.out
     assert "- black, strong\n" in text(person)
     both = person.run("conflicts", "merge", the_id(person), "--both", *AHEAD)

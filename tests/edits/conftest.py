@@ -12,9 +12,10 @@ import pytest
 from tests.scenarios.outside import Outside
 from tests.scenarios.outside import outside as outside
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.edits.audit_recorder import EditorSetup
 from vault_memory.edits.commands import ApplyOps, RunOptions, UndoRecord
 from vault_memory.edits.edit_result import Edit
-from vault_memory.edits.editor import EditorSetup, NoteEditor
+from vault_memory.edits.editor import NoteEditor
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 

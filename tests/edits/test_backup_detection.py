@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import AHEAD, Desk
+from vault_memory.edits.backup_detection import gaps, reverted_notes
 from vault_memory.edits.commands import RestoreVersion
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
@@ -158,20 +159,20 @@ def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(desk: Des
     put_back(desk.vault)
 
     live = {note: Folder(desk.vault).read(note).revision for note in notes}
-    assert sorted(desk.curator.past.went_back(live)) == notes
+    assert sorted(reverted_notes(desk.curator.writer.snapshots, live)) == notes
 
     for note in notes:
         seen(desk, note)
     desk.curator.tend(desk.now)
 
     assert [desk.text(note) for note in notes] == ["## Tea\n\n- green\n- sencha\n"] * 4
-    went_back = desk.curator.past.went_back({})
+    went_back = reverted_notes(desk.curator.writer.snapshots, {})
     assert sorted(went_back) == notes
     for note, text in zip(notes, newer, strict=True):
         run = desk.curator.new_command(note, "cli", desk.now, RestoreVersion(went_back[note]))
         desk.curator.run(run, desk.now)
         assert desk.raw(note) == text
-    assert desk.curator.past.went_back({}) == {}
+    assert reverted_notes(desk.curator.writer.snapshots, {}) == {}
 
 
 @pytest.mark.scenario("B50")
@@ -180,15 +181,15 @@ def test_a_clock_jump_keeps_every_version_and_every_proposal(desk: Desk, days: i
     for line in ("sencha", "matcha", "bancha"):
         desk.append(line, source="tool")
     desk.do({"op": "remove", "heading": "Tea", "match": "green"}, source="tool")
-    desk.curator.past.prune(desk.now)
+    desk.curator.writer.prune(desk.now)
     kept = len(desk.curator.writer.snapshots.chain("USER.md"))
 
     for hour in range(24):
         desk.ahead = AHEAD + timedelta(days=days, hours=hour)
-        desk.curator.past.prune(desk.now)
+        desk.curator.writer.prune(desk.now)
         assert desk.curator.inbox.carry_out("USER.INBOX.md", desk.now)
     desk.ahead = AHEAD + timedelta(days=1)
-    desk.curator.past.prune(desk.now)
+    desk.curator.writer.prune(desk.now)
 
     assert len(desk.curator.writer.snapshots.chain("USER.md")) == kept
     assert [one.state for one in desk.curator.inbox.proposals()] == ["open"]
@@ -224,13 +225,15 @@ def test_curation_continues_with_an_audit_file_that_was_edited_by_hand(
 
     assert "- bancha" in desk.text()
     assert desk.curator.trail.of("USER.md")[-1].id == edit.audit_id
-    assert desk.curator.past.gaps() == NOTED[spoil]
+    assert gaps(desk.curator.writer, desk.curator.trail) == NOTED[spoil]
     assert desk.undo(edit.audit_id).changed
     assert desk.curator.past.history("USER.md")
     assert first
     desk.append("hojicha", source="tool")
     desk.close()
-    assert desk.curator.past.gaps() == NOTED[spoil], "what is missing stays known"
+    assert gaps(desk.curator.writer, desk.curator.trail) == NOTED[spoil], (
+        "what is missing stays known"
+    )
 
 
 def test_the_lease_file_is_not_a_note() -> None:

@@ -209,7 +209,7 @@ def test_versions_of_deleted_copies_expire(beside: Beside):
     assert snapshots.chain(NEXTCLOUD)
 
     for week in range(1, 15):  # a clock that leaps is not believed
-        beside.desk.curator.past.prune(beside.desk.now + timedelta(weeks=week))
+        beside.desk.curator.writer.prune(beside.desk.now + timedelta(weeks=week))
 
     assert snapshots.chain(NEXTCLOUD) == []
     assert beside.trash() == []

@@ -133,7 +133,7 @@ def test_a_proposal_that_no_longer_fits_is_struck_through(desk: Desk):
 def test_an_undecided_proposal_expires(desk: Desk):
     propose(desk)
     for week in range(1, 5):
-        desk.curator.past.prune(desk.now + timedelta(weeks=week))
+        desk.curator.writer.prune(desk.now + timedelta(weeks=week))
 
     desk.curator.inbox.carry_out(PAGE, desk.now + timedelta(days=31))
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.backup_detection import gaps
 from vault_memory.edits.renames.note_renames import MOVING
 from vault_memory.rules.edits.undo import NotUndoable
 from vault_memory.vault.write.write_context import RenamedNotes
@@ -89,7 +90,7 @@ def test_the_past_of_a_note_follows_it_to_its_new_name(
     assert not (desk.vault / f"{OLD}.audit.jsonl").exists()
     assert len(desk.curator.past.history(new)) >= 2
     assert desk.curator.past.chain(OLD) == []
-    assert desk.curator.past.gaps() == {}
+    assert gaps(desk.curator.writer, desk.curator.trail) == {}
     assert desk.curator.renames.unmatched() == []
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.edits.conftest import Desk
 from tests.every import every
 from vault_memory.edits.edit_errors import UnclearId
-from vault_memory.edits.versions import NoteVersion, different_paths, revision_named, versions_of
+from vault_memory.edits.versions import NoteVersion, revision_named, versions_of
 from vault_memory.errors import NoteNotFound
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.listing import Stat
@@ -72,23 +72,6 @@ def test_a_version_is_named_by_the_beginning_of_its_revision() -> None:
         with pytest.raises(UnclearId) as unclear:
             revision_named(given, known)
         assert unclear.value.details["candidates"] == candidates
-
-
-@every(
-    ("revisions", "others", "different"),
-    [
-        ([], [("a", "1")], []),
-        ([("a", "1")], [], ["a"]),
-        ([("a", "1")], [("a", "1")], []),
-        ([("a", "1")], [("a", "2")], ["a"]),
-        ([("b", "1"), ("d", "1")], [("a", "1"), ("b", "1"), ("c", "1"), ("e", "1")], ["d"]),
-        ([("a", "1"), ("b", "1"), ("c", "1")], [("b", "1")], ["a", "c"]),
-    ],
-)
-def test_paths_with_another_revision_or_none_are_different(
-    revisions: list[tuple[str, str]], others: list[tuple[str, str]], different: list[str]
-) -> None:
-    assert different_paths(revisions, others) == different
 
 
 def test_a_version_is_read_from_the_store_or_from_the_note_itself(desk: Desk) -> None:

@@ -19,9 +19,10 @@ import apsw
 from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.audit_recorder import EditorSetup
 from vault_memory.edits.commands import ApplyOps, EditCommand, RunOptions
 from vault_memory.edits.edit_errors import NotRecorded
-from vault_memory.edits.editor import EditorSetup, NoteEditor
+from vault_memory.edits.editor import NoteEditor
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, timed_records
@@ -107,7 +108,7 @@ class SimulatedTrail(AuditLog):
     def _sync(self, path: str) -> None:
         self._disk.sync(path)
 
-    def _beside(self, note: str) -> list[str]:
+    def files(self, note: str) -> list[str]:
         return [AUDIT] if note == NOTE else []
 
     @contextmanager

@@ -8,6 +8,7 @@ import pytest
 
 from tests.remote.ram_remote import PLAIN, RamServer
 from tests.sync.devices import Device, pair
+from vault_memory.edits.backup_detection import gaps
 from vault_memory.edits.commands import ApplyOps, UndoRecord
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.editor import NoteEditor
@@ -84,7 +85,7 @@ def test_a_rename_takes_the_past_along_to_the_other_device(desks: tuple[Desk, De
         assert desk.ids(OLD) == []
         assert desk.editor.renames.unmatched() == []
         assert desk.editor.past.chain(OLD) == []
-        assert desk.editor.past.gaps() == {}
+        assert gaps(desk.editor.writer, desk.editor.trail) == {}
     phone.undo(record)
     assert phone.device.text(NEW) == TEXT
 

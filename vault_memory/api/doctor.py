@@ -219,10 +219,6 @@ def _layout(memory: "VaultMemory") -> Iterator[Check]:
         yield warned("configuration", report.remark, "")
 
 
-def _unusual_notes(memory: "VaultMemory") -> Iterator[Check]:
-    yield from note_checks.unusual_notes(memory.vault.indexing.index())
-
-
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
     """Look for lines of fact pages that state no fact. They stay, but nothing reads them."""
     for path in memory.vault.indexing.index().files():
@@ -432,7 +428,7 @@ _CHECKS = (
     _other_databases,
     _index_equals_notes,
     _layout,
-    _unusual_notes,
+    lambda memory: note_checks.unusual_notes(memory.vault.indexing.index()),
     _fact_lines,
     _past,
     _ledgers,

@@ -137,9 +137,7 @@ def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":
 
 def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJson":
     """Return the answer of `conflicts`: the copies that wait, each with the advised op."""
-    return {
-        "items": [{**_copy(copy), "diff": copy.diff.decode("utf-8", "replace")} for copy in copies]
-    }
+    return {"items": [_copy(copy) for copy in copies]}
 
 
 def of_resolved(resolutions: "Iterable[ResolvedConflict]") -> "edit_answers.ResolvedJson":
@@ -181,6 +179,8 @@ def _copy(copy: "ConflictCopy") -> "edit_answers.CopyJson":
             }
             for conflict in copy.conflicts
         ],
+        "places": as_json(copy.places),
+        "diff": copy.diff.decode("utf-8", "replace"),
     }
 
 

@@ -118,18 +118,6 @@ def _kinds(vault: str, word: str) -> Values:
     return Values([(kind, "") for kind in layout.KINDS])
 
 
-def _search_modes(vault: str, word: str) -> Values:
-    return Values([(mode, "") for mode in results.MODES])
-
-
-def _record_modes(vault: str, word: str) -> Values:
-    return Values([(mode, "") for mode in conversation_calls.MODES])
-
-
-def _roles(vault: str, word: str) -> Values:
-    return Values([("user", "a person"), ("assistant", "the bot")])
-
-
 def _hosts(vault: str, word: str) -> Values:
     names = table.part("hosts.programs").names()
     return Values([(name, "") for name in names])
@@ -164,7 +152,7 @@ READERS: dict[str, Reader] = {
     "ref": _notes,
     "session": _sessions,
     "kinds": _kinds,
-    "role": _roles,
+    "role": lambda vault, word: Values([("user", "a person"), ("assistant", "the bot")]),
     "vault": _folders,
     "path": _folders,
     "to": _folders,
@@ -177,8 +165,8 @@ READERS: dict[str, Reader] = {
 }
 """Parameter → its values, in each command"""
 OTHERS: dict[str, Reader] = {
-    "search mode": _search_modes,
-    "record mode": _record_modes,
+    "search mode": lambda vault, word: Values([(mode, "") for mode in results.MODES]),
+    "record mode": lambda vault, word: Values([(mode, "") for mode in conversation_calls.MODES]),
     "install host": _hosts,
     "hook host": _hosts,
     "mcp host": _hosts,

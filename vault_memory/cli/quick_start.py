@@ -409,13 +409,9 @@ def scopes_without_folder(arguments: Arguments) -> list[str]:
 def _names_a_caller(arguments: Arguments) -> bool:
     """Return whether a person is named, and all names are UTF-8."""
     user = arguments.last("user")
+    # A name may hold bytes that are not UTF-8.
     names = (user, arguments.last("channel"), *arguments.all("group"))
-    return bool(user) and not any(map(_has_broken_text, names))
-
-
-def _has_broken_text(name: str) -> bool:
-    """Return whether a name holds bytes that are not UTF-8."""
-    return any("\ud800" <= letter <= "\udfff" for letter in name)
+    return bool(user) and not any("\ud800" <= letter <= "\udfff" for letter in "".join(names))
 
 
 def _names_a_vault(arguments: Arguments) -> bool:

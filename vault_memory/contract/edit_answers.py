@@ -165,7 +165,11 @@ class ConflictJson(TypedDict):
 
 
 class CopyJson(TypedDict):
-    """A conflict copy, and the op that `conflicts` advises."""
+    """A conflict copy, and the op that `conflicts` advises.
+
+    `places` are where it differs from its note and a decision is due: each has an `id`, its first `line` in the
+    note, and the lines of `note` and `copy`; `can_keep_both` is there where both may stay.
+    """
 
     id: str
     note: str
@@ -178,18 +182,14 @@ class CopyJson(TypedDict):
     sure: bool
     revision: str
     conflicts: list[ConflictJson]
-
-
-class WaitingCopyJson(CopyJson):
-    """A conflict copy beside its note."""
-
+    places: list[dict[str, Any]]
     diff: Diff
 
 
 class ConflictsJson(TypedDict):
     """The conflict copies that wait."""
 
-    items: list[WaitingCopyJson]
+    items: list[CopyJson]
 
 
 class ResolvedCopyJson(CopyJson):
@@ -197,7 +197,6 @@ class ResolvedCopyJson(CopyJson):
 
     outcome: str
     audit_id: str | None
-    diff: Diff
 
 
 class ResolvedJson(TypedDict):

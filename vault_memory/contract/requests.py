@@ -28,9 +28,6 @@ Day = datetime.date
 Line = Annotated[str, Meta(min_length=1, max_length=200)]
 LongText = Annotated[str, Meta(max_length=1 << 20)]
 NotePath = Annotated[str, Meta(min_length=1, max_length=4096)]
-NotesOfKinds = Annotated[
-    list[SearchedKind] | None, Meta(description="Only these kinds; `transcript` is what was said")
-]
 DayInWords = Annotated[str, Meta(min_length=1, max_length=100)]
 Limit = Annotated[int, Meta(ge=1, le=MOST_HITS)]
 Revision = Annotated[
@@ -85,7 +82,10 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
         Line | None,
         Meta(description="Only text that names this person or thing, or an alias of it"),
     ] = None
-    kinds: NotesOfKinds = None
+    kinds: Annotated[
+        list[SearchedKind] | None,
+        Meta(description="Only these kinds; `transcript` is what was said"),
+    ] = None
     tags: Annotated[
         list[Line] | None,
         Meta(description="Only notes with each of these tags; `a` includes `a/b`"),

@@ -8,16 +8,16 @@ or from a record, and the state folder remembers it.
 from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from vault_memory.edits.audit import audit_files
-from vault_memory.edits.edit_errors import NotRecorded, UnclearId
+from vault_memory.edits.edit_errors import NotRecorded, only_match
 from vault_memory.edits.record_cache import RecordCache, note_of, placed
 from vault_memory.errors import NoteNotFound
-from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, in_order, unite
 from vault_memory.rules.paths.filenames import inside
@@ -34,19 +34,6 @@ ENDING = ".audit.jsonl"
 LOG = "`vault-memory log` lists the records with their ids"
 
 
-class RecordsOfScopes(NamedTuple):
-    """The records of some scopes."""
-
-    ordered: list[TimedRecord]
-    """those of all scopes from which they were chosen"""
-    scopes: frozenset[str]
-    united: tuple[Record, ...]
-
-    def answers(self, ordered: list[TimedRecord], scopes: frozenset[str]) -> bool:
-        """Whether these are the records of the scopes among those of all scopes."""
-        return self.ordered is ordered and self.scopes == scopes
-
-
 class AuditLog(Devices):
     """The records of all notes. Lines that are no records are skipped."""
 
@@ -55,22 +42,21 @@ class AuditLog(Devices):
         super().__init__(state)
         self._folder = folder
         self._folders = AuditFolders(folder.root)
-        self._files: AuditFiles | None = None
         self._cache = cache or RecordCache()
-        self._of_scopes: RecordsOfScopes | None = None
-        """The last answer to a question about some scopes"""
+        self._of_scopes: tuple[list[TimedRecord], frozenset[str], tuple[Record, ...]] | None = None
+        """The last answer about some scopes: the records of all scopes, the scopes, their records"""
         self._loaded: dict[str, tuple[Record, ...]] = {}
         """Records that were loaded for the current command, by note"""
 
     def of(self, note: str) -> tuple[Record, ...]:
         """Returns the records of one note, the oldest first."""
-        return self._union(self._beside(note))
+        return self._union(self.files(note))
 
     def load(self, note: str) -> tuple[Record, ...]:
         """Returns the records of one note, which are cached until `unload` or until one is added."""
         records = self._loaded.get(note)
         if records is None:
-            paths = self._beside(note)
+            paths = self.files(note)
             # Fault (G113): the file of a new device may have no record yet. Both
             # devices would write into the shared file.
             self._meet_files(paths)
@@ -83,26 +69,25 @@ class AuditLog(Devices):
 
     def all(self, chosen: "ScopeFilter | None" = None) -> tuple[Record, ...]:
         """Returns the records of all notes, the oldest first; only those of some scopes."""
-        stamps = self._all_files().stamps(self._folder)
+        stamps = self._all_files.stamps(self._folder)
         every = self._cache.all(self._folder, stamps)
         self._meet_devices(every.devices)
         if chosen is None:
             return every.united
         previous = self._of_scopes
-        if previous is None or not previous.answers(every.ordered, chosen.scopes):
+        if not previous or previous[0] is not every.ordered or previous[1] != chosen.scopes:
             # Fault: a person copied a note with its audit to another person. A record of
             # both must not be missing where it belongs.
             own = (timed for timed in every.ordered if chosen.has_record(timed.record))
-            previous = RecordsOfScopes(every.ordered, chosen.scopes, unite(own))
-            self._of_scopes = previous
-        return previous.united
+            self._of_scopes = previous = (every.ordered, chosen.scopes, unite(own))
+        return previous[2]
 
     def latest(self, note: str, limit: int) -> tuple[Record, ...]:
         """Returns the last records of one note, the oldest of them first.
 
         With one device, only the end of its file is read.
         """
-        paths = self._beside(note)
+        paths = self.files(note)
         if self.others or len(paths) != 1:
             return self.of(note)[-limit:]
         with self._stream(paths[0]) as stream:
@@ -112,25 +97,20 @@ class AuditLog(Devices):
 
     def without_note(self) -> list[str]:
         """Returns the notes that have audit files and are gone; none until any names change again."""
-        return self._all_files().without_note(self._folder)
+        return self._all_files.without_note(self._folder)
 
     def forget_files(self) -> None:
         """Forgets which audit files there are, because some were moved."""
         self._folders = AuditFolders(self._folder.root)
         self.unload()
 
+    @cached_property
     def _all_files(self) -> "AuditFiles":
-        if self._files is None:
-            self._files = audit_files.AuditFiles()
-        return self._files
+        return audit_files.AuditFiles()
 
     def notes(self) -> list[str]:
         """Returns the notes that have an audit file."""
         return sorted({note_of(path) for path in self._paths()})
-
-    def files(self, note: str) -> list[str]:
-        """Returns the audit files of a note."""
-        return self._beside(note)
 
     def _paths(self) -> list[str]:
         return [
@@ -157,7 +137,7 @@ class AuditLog(Devices):
     def fsync_log(self, note: str) -> None:
         """Waits until the records of a note are on the disk. Raises NotRecorded."""
         try:
-            for path in self._beside(note):
+            for path in self.files(note):
                 self._sync(path)
         except OSError as error:
             raise NotRecorded(note, error.strerror or str(error)) from None
@@ -208,7 +188,7 @@ class AuditLog(Devices):
             loaded = self._loaded[note]
             matches = (record for record in loaded if _has_id(record, record_id))
             return next(matches, None)
-        for path in self._beside(note):
+        for path in self.files(note):
             with self._stream(path) as stream:
                 record = _find_record(stream, record_id)
             if record is not None:
@@ -223,7 +203,7 @@ class AuditLog(Devices):
         last = self.last_of(note + ENDING)
         if last is not None:
             self.meet([last.device])
-        self._meet_files(self._beside(note))
+        self._meet_files(self.files(note))
 
     def _meet_files(self, paths: Iterable[str]) -> None:
         """Remembers the devices that audit files are named after."""
@@ -241,7 +221,7 @@ class AuditLog(Devices):
         if not devices <= {"", self.device, *self.others}:
             self.meet(devices)
 
-    def _beside(self, note: str) -> list[str]:
+    def files(self, note: str) -> list[str]:
         """Returns the audit files of a note; reads no folder but its own."""
         audit = note.rpartition("/")[2] + ENDING
         return self._folders.beside(note, self.log_names(audit))
@@ -266,10 +246,7 @@ class AuditLog(Devices):
 def find_record(records: Iterable[Record], prefix: str) -> Record:
     """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
     by_id = {record_id: record for record in records for record_id in (*record.folded, record.id)}
-    match = resolve(prefix, by_id)
-    if not match.id:
-        raise UnclearId("record", prefix, match.candidates, LOG)
-    return by_id[match.id]
+    return only_match("record", prefix, by_id, LOG)
 
 
 def records_before(records: tuple[Record, ...], prefix: str) -> tuple[Record, ...]:

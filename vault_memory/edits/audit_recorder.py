@@ -22,10 +22,10 @@ from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import Record, moment_of
 from vault_memory.rules.edits.ownership import changed_texts
+from vault_memory.vault.fs import Files
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
-from vault_memory.vault.write.journal import PendingWrite as WriteOp
 from vault_memory.vault.write.writer import Writer
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
@@ -35,20 +35,17 @@ Records = tuple[Record, ...]
 """of one note, the oldest first"""
 
 
-class Listeners(NamedTuple):
-    """Functions that the editor calls after a write."""
+class EditorSetup(NamedTuple):
+    """What an editor does after a write, and the parts that replace its own."""
 
+    human_items: Literal["propose", "edit"] = "propose"
+    """what the bot may do with items of people"""
     learn: Callable[[str, Note | None], None] = lambda path, note: None
-    """gets the path of each note that was written, and the note if nobody saved since"""
+    """gets the path of each note that was written, and the note unless it was saved since"""
     tell: Callable[[Record], None] = lambda record: None
     """gets each new record"""
-
-
-class LookUps(NamedTuple):
-    """What plans are made with beside audits and versions; see `PlanInputs`."""
-
-    human_items: Literal["propose", "edit"]
-    access: NoteAccess
+    trail: AuditLog | None = None
+    files: Files | None = None
 
 
 class AuditRecorder:
@@ -59,20 +56,19 @@ class AuditRecorder:
         trail: AuditLog,
         inbox: Inbox,
         writer: Callable[[], Writer],
-        listeners: Listeners,
-        look_ups: LookUps,
+        setup: EditorSetup,
+        access: NoteAccess,
     ) -> None:
-        access = look_ups.access
         self.inputs = PlanInputs(
             self.records_of,
-            self._bytes_of,
-            look_ups.human_items,
+            lambda revision: writer().snapshots.bytes_of(revision),
+            setup.human_items,
             access.deleted,
             access.kept_out,
-            lambda *turn: DeletionTimes(access, trail, writer).said_later(*turn),
+            DeletionTimes(access, trail, writer).said_later,
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
-        self._listeners = listeners
+        self._setup = setup
         self._plans: dict[str, list[tuple[str | None, EditPlan]]] = {}
         """plans of this transaction, each after the revision it is made from, by command id"""
         self._recorded: dict[str, str] = {}
@@ -136,7 +132,7 @@ class AuditRecorder:
         self._trail.add(record)
         self._inbox.show(record)
         self._inbox.clear(record)
-        self._listeners.tell(record)
+        self._setup.tell(record)
 
     def records_of(self, note: str) -> tuple[Record, ...]:
         """Returns the records of a note, with those of writes that finished in this transaction."""
@@ -149,9 +145,6 @@ class AuditRecorder:
                 records += (self._record_of(command, write, records),)
         self._newest[note] = records[-1].id if records else ""
         return records
-
-    def _bytes_of(self, revision: str | None) -> bytes | None:
-        return self._writer().snapshots.bytes_of(revision)
 
     def _record(
         self, command: EditCommand, write: PendingWrite, writer: Writer, records: dict[str, Record]
@@ -178,7 +171,8 @@ class AuditRecorder:
             writer.acknowledge([write.op_id])
             return
         # A save that met a conflict wrote nothing, and its caller has the error.
-        if isinstance(command.action, SaveText) and not _says_anything(record, write):
+        is_silent = not record.applied and write.outcome == "unchanged"
+        if isinstance(command.action, SaveText) and is_silent:
             writer.acknowledge([write.op_id])
             return
         # Fault (B39): the note has the text, also when its record has to wait.
@@ -189,9 +183,9 @@ class AuditRecorder:
             self._trail.add(record)
             writer.acknowledge([write.op_id], command.note)
         finally:
-            self._listeners.learn(write.path, writer.written(write))
+            self._setup.learn(write.path, writer.written(write))
         self._inbox.clear(record)
-        self._listeners.tell(record)
+        self._setup.tell(record)
 
     def _note_gap(self, command: EditCommand, writer: Writer) -> None:
         recorded = self._recorded.get(command.id)
@@ -218,18 +212,13 @@ class AuditRecorder:
         return None
 
 
-def _says_anything(record: Record, write: PendingWrite) -> bool:
-    """Whether a write changed its note, had nothing to change, or left a copy."""
-    return bool(record.applied) or write.outcome != "unchanged"
-
-
 # --- The record of a write ---
 
 # The audit record of a write: what its plan did, also when another process finds the write
 # after a crash.
 
 
-def plan_again(run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Records) -> EditPlan:
+def plan_again(run: EditCommand, op: PendingWrite, known: PlanInputs, earlier: Records) -> EditPlan:
     """The plan of a write that this process did not plan itself; `earlier` are the records before the write.
 
     A write that waited is carried out just before a later run on the same note. Planned again with the
@@ -253,7 +242,7 @@ def plan_again(run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Record
         return EditPlan(before, before)
 
 
-def record_of(run: EditCommand, op: WriteOp, plan: EditPlan, known: PlanInputs) -> Record:
+def record_of(run: EditCommand, op: PendingWrite, plan: EditPlan, known: PlanInputs) -> Record:
     """The record of a write with this plan."""
     after = plan.before if op.after == op.expected else plan.after
     # Fault (B33): the write ended without effect, and the record must not claim its

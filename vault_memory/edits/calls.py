@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from vault_memory.contract import Source
-from vault_memory.edits import commands, people, versions
+from vault_memory.edits import commands, people
 from vault_memory.edits.audit.audit_calls import AuditCalls
 from vault_memory.edits.plans import save_text
 from vault_memory.errors import BadPath, UsageError, VaultMemoryError
@@ -41,6 +41,14 @@ class EditOptions(NamedTuple):
     now: datetime | None = None
 
 
+class CallKeywords(TypedDict, total=False):
+    """The keywords of a call that decides about notes."""
+
+    dry_run: bool
+    now: datetime | None
+    scopes: Sequence[str] | None
+
+
 class EditKeywords(TypedDict, total=False):
     """The keywords of a call that edits one note; `EditOptions` has their meaning."""
 
@@ -49,26 +57,18 @@ class EditKeywords(TypedDict, total=False):
     now: datetime | None
 
 
-class RestoreKeywords(TypedDict, total=False):
-    """The keywords of a restore; those of an op mean the same."""
-
-    expected: str | None
-    dry_run: bool
-    now: datetime | None
-
-
 @checked_calls
 class EditCalls(AuditCalls):
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = ("apply", "execute", "owner_words", "said_by_owner", "check_owner")
+    INTERNAL = ("apply", "chosen", "execute", "owner_words", "check_owner")
 
     def __init__(
         self,
         vault: OpenVault,
         *,
-        owner_words: Callable[[str, object], tuple[str, ...]] = lambda note, ask: (),
-        owner_says: Callable[[str, str], tuple[str, ...]] = lambda note, statement: (),
+        owner_words: Callable[[str, object], tuple[str, ...]],
+        owner_says: Callable[[str, str], tuple[str, ...]],
     ) -> None:
         """`owner_words` gives what the owner of a note said in open sessions: a tool may write a rule from it.
 
@@ -76,7 +76,7 @@ class EditCalls(AuditCalls):
         """
         super().__init__(vault)
         self._owner_words = owner_words
-        self._owner_says = owner_says
+        self.said_by_owner = owner_says
 
     # ---- changes of a note --------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class EditCalls(AuditCalls):
         moment = aware(now)
         with self.transaction():
             self._follow()
-            record = self.editor.trail.find(record_id, self._chosen(scopes))
+            record = self.editor.trail.find(record_id, self.chosen(scopes))
             self._check_note(record.note, scopes)
             undo_rules.refuse_folded(record, record_id)
             action = commands.UndoRecord(record.id)
@@ -178,19 +178,20 @@ class EditCalls(AuditCalls):
         note: str,
         revision: str,
         *,
-        scopes: Sequence[str] | None = None,
-        **options: Unpack[RestoreKeywords],
+        expected: str | None = None,
+        **keywords: Unpack[CallKeywords],
     ) -> "Edit":
         """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
-        moment = aware(options.get("now"))
+        moment, scopes = aware(keywords.get("now")), keywords.get("scopes")
         with self.transaction():
             self._follow(note)
             path = self._check_note(note, scopes)
             full_revision, _ = self.editor.past.version(path, revision)
             action = commands.RestoreVersion(full_revision)
             command = self.editor.new_command(note, "cli", moment, action)
-            expected, dry_run = options.get("expected"), options.get("dry_run", False)
-            return self.execute(command, moment, expected=expected, dry_run=dry_run)
+            return self.execute(
+                command, moment, expected=expected, dry_run=keywords.get("dry_run", False)
+            )
 
     def save(
         self,
@@ -238,7 +239,7 @@ class EditCalls(AuditCalls):
         with self.transaction():
             self._follow()
             inbox = self.editor.inbox
-            proposal = inbox.find(proposal_id, self._chosen(scopes))
+            proposal = inbox.find(proposal_id, self.chosen(scopes))
             self._check_note(proposal.note, scopes)
             return inbox.decide(proposal, state, aware(now))
 
@@ -310,7 +311,7 @@ class EditCalls(AuditCalls):
     def prune(self) -> None:
         """Delete stored versions of notes that are past their retention."""
         with self._lock:
-            self.editor.past.prune(aware(None))
+            self.editor.writer.prune(aware(None))
 
     def follow_renames(self) -> dict[str, str]:
         """Let the pasts of renamed notes follow them. Returns old → new path."""
@@ -320,9 +321,9 @@ class EditCalls(AuditCalls):
     def notes_without_snapshot(self) -> list[str]:
         """The notes whose indexed version is not the last stored version."""
         with self.transaction():
-            heads = self.editor.writer.snapshots.heads()
+            heads = dict(self.editor.writer.snapshots.heads())
             revisions = self.vault.indexing.index().revisions()
-            return versions.different_paths(revisions, heads)
+            return [path for path, revision in revisions if heads.get(path) != revision]
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Store the versions of these notes that the index has settled on, unless they are stored."""
@@ -365,10 +366,6 @@ class EditCalls(AuditCalls):
     def owner_words(self, note: str, source: Source, ask: object) -> tuple[str, ...]:
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
-
-    def said_by_owner(self, note: str, statement: str) -> tuple[str, ...]:
-        """The turns of open sessions in which the owner of a note says a statement of a tool."""
-        return self._owner_says(note, statement)
 
     def check_owner(self, command: "EditCommand") -> None:
         """Raise NameTaken when a command would create a person whose name reads like another person's."""

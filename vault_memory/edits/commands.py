@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import starmap
 from typing import Any, NamedTuple, get_args
 
 from vault_memory.contract import Source
@@ -24,6 +25,8 @@ RETENTION = "retention"
 """Source of commands that throw a note, or items of it, away because of their age"""
 
 JsonFields = dict[str, object]
+_TEXTS = ("id", "ts", "note", "kind", "source", "user_id", "why", "origin", "planned_after")
+"""Fields of a command that JSON has under the same name"""
 
 
 class ProposalDecision(NamedTuple):
@@ -84,10 +87,12 @@ class SaveText:
     text: str
     base: str
     """what the person opened; empty for a new note"""
+    op: Mapping[str, object] | None = None
+    """in the audit log; None: a save"""
 
     def fields(self) -> JsonFields:
         """Returns the fields of the action in the journal."""
-        return {"saves": [self.text, self.base]}
+        return {"saves": [self.text, self.base, self.op]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +262,6 @@ class EditCommand:
     """id of the newest audit record that the plan used, empty when there was none; None: it used none"""
 
     @property
-    def undone_record(self) -> str:
-        """Id of the audit record that this command takes back, or an empty string."""
-        return self.action.record_id if isinstance(self.action, UndoRecord) else ""
-
-    @property
     def decided_proposals(self) -> frozenset[str]:
         """Ids of the proposals that this command decides."""
         if not isinstance(self.action, DecideProposals):
@@ -274,21 +274,10 @@ class EditCommand:
 
     def as_bytes(self) -> bytes:
         """Returns the command as JSON, for the journal."""
-        fields: JsonFields = {
-            "id": self.id,
-            "ts": self.ts,
-            "note": self.note,
-            "kind": self.kind,
-            "source": self.source,
-            "user_id": self.user_id,
-            "why": self.why,
-            "origin": self.origin,
-            "said": self.owner_words,
-            "planned_after": self.planned_after,
-        }
+        fields: JsonFields = {name: getattr(self, name) for name in _TEXTS}
+        fields |= {"said": self.owner_words, **self.action.fields()}
         if self.spoken is not None:
             fields["spoken"] = dict(self.spoken)
-        fields |= self.action.fields()
         # Fault: a caller may send any value as an op. `repr` makes a text of a value
         # that JSON lacks, so that the record is kept.
         return json.dumps(fields, default=repr, skipkeys=True).encode()
@@ -299,20 +288,12 @@ class EditCommand:
         try:
             fields: dict[str, Any] = json.loads(raw)
             return cls(
-                id=fields["id"],
-                ts=fields["ts"],
-                note=fields["note"],
-                kind=fields["kind"],
-                source=fields["source"],
                 action=_read_action(fields),
-                user_id=fields.get("user_id", ""),
-                why=fields.get("why", ""),
-                origin=fields.get("origin", "owner"),
                 owner_words=tuple(fields.get("said", ())),
                 spoken=fields.get("spoken"),
-                planned_after=fields.get("planned_after"),
+                **{name: fields[name] for name in _TEXTS if name in fields},
             )
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
 
@@ -358,11 +339,6 @@ def check_source(source: str, subject: str) -> None:
         )
 
 
-def may_change_persona(action: EditAction) -> bool:
-    """Whether the action may change the persona: only a move of sections, and its undo, may."""
-    return isinstance(action, MoveSections | UndoRecord)
-
-
 def _read_action(fields: Mapping[str, Any]) -> EditAction:
     ops = tuple(fields.get("ops", ()))
     # The source names these two: their JSON has no field of its own.
@@ -385,27 +361,19 @@ def _read_questions(values: Any) -> tuple[OpForPerson, ...]:
     return tuple(OpForPerson(op, why) for op, why in pairs if op is not None)
 
 
-def _read_decisions(values: Any) -> DecideProposals:
-    return DecideProposals(tuple(ProposalDecision(*value) for value in values))
-
-
 def _read_merge(value: Any) -> MergeCopy:
     path, revision, base, day, how = value
     return MergeCopy(path, revision, base, day, keep_both=how == "both")
-
-
-def _read_moves(values: Any) -> MoveSections:
-    return MoveSections(tuple(SectionMove(*value) for value in values))
 
 
 _ACTION_READERS: dict[str, Callable[[Any], EditAction]] = {
     "undoes": UndoRecord,
     "saves": lambda texts: SaveText(*texts),
     "restores": RestoreVersion,
-    "decides": _read_decisions,
+    "decides": lambda values: DecideProposals(tuple(starmap(ProposalDecision, values))),
     "rejoins": lambda revisions: RestoreLines(*revisions),
     "folds": _read_merge,
-    "moves": _read_moves,
+    "moves": lambda values: MoveSections(tuple(starmap(SectionMove, values))),
     "facts": lambda wishes: ChangeFacts(tuple(wishes)),
     "skips": lambda skips: RecordDuplicates(tuple(skips)),
 }

@@ -11,19 +11,20 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.edits import note_access
-from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions
+from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions, SaveText
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict, Verdicts
-from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.edit_errors import only_match
 from vault_memory.edits.plans.copy_ancestors import lines_of
+from vault_memory.edits.plans.copy_places import PlaceChoice, decisions_on
 from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError, VaultMemoryError
-from vault_memory.markdown.note_items import resolve
-from vault_memory.rules.edits.audit_record import RecordedOp
+from vault_memory.rules.edits.skipped_duplicates import undone_ids
+from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.paths.conflict_names import CopyName, copy_of, named_copies, original_path
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.jsonl_log import append_record, read_records
@@ -49,17 +50,6 @@ CONFLICTS = "`vault-memory conflicts` lists them with their ids"
 _WRITTEN = ("written", "merged", "unchanged")
 _Stamp = tuple[int, str]
 """Change time of a copy, and the state of its note"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolution:
-    """How a copy is resolved by writing its note."""
-
-    action: MergeCopy | RestoreVersion
-    outcome: Outcome
-    source: str = "cli"
-    patient: bool = True
-    """waits a moment for a note that is in use"""
 
 
 class Conflicts:
@@ -111,19 +101,10 @@ class Conflicts:
 
     def read_again(self, copy: ConflictCopy) -> ConflictCopy | None:
         """Returns the copy as it is now; None when it is gone."""
-        file_name = copy.path.rpartition("/")[2]
-        note_name = copy.note.rpartition("/")[2]
-        name = copy_of(file_name, {note_name})
-        return self._inspect(copy.path, name) if name else None
+        return self._inspect(copy.path, copy.name)
 
     def merge(
-        self,
-        copy: ConflictCopy,
-        now: datetime,
-        *,
-        both: bool = False,
-        source: str = "cli",
-        patient: bool = True,
+        self, copy: ConflictCopy, now: datetime, *, both: bool = False, source: str = "cli"
     ) -> ResolvedConflict:
         """Merges a copy into its note, and moves it to the trash.
 
@@ -131,7 +112,8 @@ class Conflicts:
         """
         if copy.state in ("identical", "contained"):
             return self.discard(copy, now)
-        if not _is_mergeable(copy, both=both):
+        can_merge = both and copy.folded.result
+        if copy.state == "orphan" or (copy.state == "conflict" and not can_merge):
             return ResolvedConflict(copy, "conflict", copy.why)
         if copy.note.endswith(".jsonl"):
             for record in read_records(copy.folded.result or b"").records:
@@ -141,8 +123,7 @@ class Conflicts:
         action = MergeCopy(
             copy.path, copy.revision, copy.folded.base, copy.date[:10], keep_both=both
         )
-        resolution = _Resolution(action, "merged", source, patient)
-        return self._write_and_trash(copy, resolution, now)
+        return self._write_and_trash(copy, action, "merged", now, source)
 
     def take(self, copy: ConflictCopy, now: datetime) -> ResolvedConflict:
         """Replaces the text of the note by that of the copy; the replaced text stays in the history."""
@@ -154,38 +135,63 @@ class Conflicts:
         if not copy.revision:
             return ResolvedConflict(copy, "conflict", copy.why)
         self._store_text(copy, now)
-        resolution = _Resolution(RestoreVersion(copy.revision), "taken")
-        return self._write_and_trash(copy, resolution, now)
+        return self._write_and_trash(copy, RestoreVersion(copy.revision), "taken", now)
 
     def discard(self, copy: ConflictCopy, now: datetime) -> ResolvedConflict:
         """Moves a copy to the trash as it is."""
         return self._move_to_trash(copy, "discarded", now)
 
+    def settle_place(
+        self, copy: ConflictCopy, place_id: str, choice: PlaceChoice, now: datetime
+    ) -> ResolvedConflict:
+        """Decides one place; after the last one the copy goes to the trash. Raises UnclearId, UsageError."""
+        places = {place.id: place for place in copy.places}
+        place = only_match("open place", place_id, places, CONFLICTS)
+        if choice == "both" and not place.can_keep_both:
+            raise UsageError("both texts cannot stay here", hint="choose one of them")
+        begun = copy.decisions
+        if not begun.choices:
+            self._editor.writer.snapshots.record_all(
+                [(copy.path, raw) for raw in begun[:2]], at=now.timestamp()
+            )
+        Verdicts(self._editor.writer).call_conflict(copy.note, copy.revision, now)
+        decided = begun._replace(choices={**begun.choices, place.id: choice})
+        before, after = begun.texts()[0].decode(), decided.texts()[0].decode()
+        action = SaveText(after, before, begun.op(place.id, choice, copy.revision))
+        outcome: Outcome = "merged" if len(places) == 1 else "settled"
+        return self._write_and_trash(copy, action, outcome, now)
+
     # ---- resolving ----------------------------------------------------------------------------
 
     def _write_and_trash(
-        self, copy: ConflictCopy, resolution: _Resolution, now: datetime
+        self,
+        copy: ConflictCopy,
+        action: MergeCopy | RestoreVersion | SaveText,
+        outcome: Outcome,
+        now: datetime,
+        source: str = "cli",
     ) -> ResolvedConflict:
-        """Writes the note; only then moves the copy to the trash."""
+        """Writes the note; only then moves the copy to the trash, unless it is `settled`."""
         if copy.kind not in note_access.CURATED:
-            reason = self._write_page(copy, now, resolution.action)
+            reason = self._write_page(copy, now, action)
             if reason:
                 return ResolvedConflict(copy, "pending", reason)
-            return self._move_to_trash(copy, resolution.outcome, now)
+            return self._move_to_trash(copy, outcome, now)
         why = f"from `{copy.path.rpartition('/')[2]}`"
-        command = self._editor.new_command(
-            copy.note, resolution.source, now, resolution.action, why=why
-        )
-        edit = self._editor.run(command, now, RunOptions(patient=resolution.patient))
+        command = self._editor.new_command(copy.note, source, now, action, why=why)
+        # A person waits a moment for a note that is in use.
+        edit = self._editor.run(command, now, RunOptions(patient=source == "cli"))
         if edit.pending:
             return ResolvedConflict(copy, "pending", edit.pending[0].explanation, edit)
         if any(op.outcome == "noop_no_match" for op in edit.applied):
             why = "the note was changed meanwhile, and both changed the same"
             return ResolvedConflict(copy, "conflict", why, edit)
-        return replace(self._move_to_trash(copy, resolution.outcome, now), edit=edit)
+        if outcome == "settled":
+            return ResolvedConflict(copy, "settled", edit=edit)
+        return replace(self._move_to_trash(copy, outcome, now), edit=edit)
 
     def _write_page(
-        self, copy: ConflictCopy, now: datetime, action: MergeCopy | RestoreVersion
+        self, copy: ConflictCopy, now: datetime, action: MergeCopy | RestoreVersion | SaveText
     ) -> str:
         """Writes a page that ops never change and that has no audit log. Returns why it waits, or an empty string."""
         writer = self._editor.writer
@@ -254,7 +260,7 @@ class Conflicts:
             return None
         resolved = None
         if name.kind == "conflict" and _needs_no_person(copy):
-            resolved = self.merge(copy, now, source="merge", patient=False)
+            resolved = self.merge(copy, now, source="merge")
         if resolved is None or resolved.outcome == "conflict":
             self._left_to_person[path] = stamp
         return resolved
@@ -316,14 +322,15 @@ class Conflicts:
             id=_copy_id(path, ""),
             note=note_path,
             path=path,
+            name=name,
             program=name.program,
+            sure=name.kind == "conflict",
             date=name.stamp,
             kind=place.kind,
             scope=place.scope,
             revision="",
             state="conflict",
             why="",
-            sure=name.kind == "conflict",
         )
         try:
             file = self._folder.read(path, max_bytes=LARGEST_STORED)
@@ -335,7 +342,8 @@ class Conflicts:
         copy = replace(
             unread,
             id=_copy_id(path, file.revision),
-            date=name.stamp or _modified(file),
+            date=name.stamp
+            or f"{datetime.fromtimestamp(file.stat.mtime_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S}",
             revision=file.revision,
             current=note,
             raw=file.raw,
@@ -344,11 +352,10 @@ class Conflicts:
         if note is None:
             return replace(copy, state="orphan", why="the note is not there")
         folded = self._fold(note, file, name, copy.date)
-        if folded.result is not None and self._was_merged(note_path, file.revision):
-            folded = MergedCopy("contained", why="it was merged before")
         if name.kind == "guess" and not _are_alike(folded, note.raw, file.raw):
             return None
-        return replace(copy, folded=folded, state=folded.state, why=folded.why)
+        copy = replace(copy, folded=folded, state=folded.state, why=folded.why)
+        return self._with_decisions(copy) if folded.state in ("mergeable", "conflict") else copy
 
     def _fold(self, note: Note, copy: Note, name: CopyName, date: str) -> MergedCopy:
         """Returns the merge of a copy with its note."""
@@ -402,16 +409,28 @@ class Conflicts:
         why = "both changed the same place, and a person has not decided yet"
         return replace(folded, state="conflict", why=why)
 
-    def _was_merged(self, note: str, revision: str) -> bool:
-        """Whether the audit log says that these bytes were merged, and that this was not undone."""
-        records = self._editor.trail.of(note)
-        undone = {record.undoes for record in records}
-        return any(
-            _merges(op, revision)
+    def _with_decisions(self, copy: ConflictCopy) -> ConflictCopy:
+        """Returns a copy with what the audit log says of it; it is contained where nothing is left to decide."""
+        records = self._editor.trail.of(copy.note)
+        undone = undone_ids(records)
+        if any(
+            op.op.get("op") == "merge" and op.op.get("revision") == copy.revision
             for record in records
             if record.id not in undone
             for op in record.applied
+            if op.outcome != "noop_no_match"
+        ):
+            return replace(copy, state="contained", why="it was merged before")
+        note = copy.current
+        if note is None or copy.kind not in note_access.CURATED:
+            return copy
+        if any(map(why_not_editable, (note.raw, copy.raw))):
+            return copy
+        bytes_of = self._editor.writer.snapshots.bytes_of
+        copy = replace(
+            copy, decisions=decisions_on(copy.revision, note.raw, copy.raw, records, bytes_of)
         )
+        return copy if copy.places else replace(copy, state="contained", why="all is decided")
 
     def _read_note(self, path: str) -> Note | None:
         try:
@@ -422,17 +441,7 @@ class Conflicts:
 
 def find_copy(copies: Iterable[ConflictCopy], copy_id: str) -> ConflictCopy:
     """Returns the only copy whose id begins so. Raises UnclearId."""
-    by_id = {copy.id: copy for copy in copies}
-    match = resolve(copy_id, by_id)
-    if not match.id:
-        raise UnclearId("conflict copy", copy_id, match.candidates, CONFLICTS)
-    return by_id[match.id]
-
-
-def _is_mergeable(copy: ConflictCopy, *, both: bool) -> bool:
-    if copy.state == "orphan":
-        return False
-    return copy.state != "conflict" or bool(both and copy.folded.result)
+    return only_match("conflict copy", copy_id, {copy.id: copy for copy in copies}, CONFLICTS)
 
 
 def _needs_no_person(copy: ConflictCopy) -> bool:
@@ -441,17 +450,6 @@ def _needs_no_person(copy: ConflictCopy) -> bool:
     if copy.kind in NEVER_WITHOUT_PERSON:
         return False
     return copy.state == "mergeable" and copy.folded.certain
-
-
-def _merges(op: RecordedOp, revision: str) -> bool:
-    is_merge = op.op.get("op") == "merge" and op.op.get("revision") == revision
-    return is_merge and op.outcome != "noop_no_match"
-
-
-def _modified(file: Note) -> str:
-    """Returns when a file was last modified, as names of copies give it."""
-    moment = datetime.fromtimestamp(file.stat.mtime_ns / 1e9, UTC)
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _copy_id(path: str, revision: str) -> str:

@@ -8,14 +8,18 @@ from typing import Literal
 
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.edit_result import Edit
+from vault_memory.edits.plans.copy_places import CopyDecisions, CopyPlace
 from vault_memory.edits.plans.merge_copy import MergedCopy, State
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.merging.three_way import Conflict
 from vault_memory.rules.edits.unified_diff import unified
+from vault_memory.rules.paths.conflict_names import CopyName
 from vault_memory.vault.reader import Note
 from vault_memory.vault.write.writer import Writer
 
-Outcome = Literal["merged", "taken", "discarded", "pending", "changed", "conflict", "none"]
+Outcome = Literal[
+    "merged", "taken", "discarded", "settled", "pending", "changed", "conflict", "none"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class ConflictCopy:
     """of this copy with these bytes"""
     note: str
     path: str
+    name: CopyName
     program: str
     """that made the copy, where the name says it"""
     date: str
@@ -37,18 +42,25 @@ class ConflictCopy:
     state: State | Literal["orphan"]
     """`orphan`: the note is not there"""
     why: str
-    sure: bool = True
+    sure: bool
     """whether the name can only be that of a copy"""
     folded: MergedCopy = field(default=MergedCopy("conflict"), repr=False)
     current: Note | None = field(default=None, repr=False)
     """the note; None when it is not there"""
     raw: bytes = field(default=b"", repr=False)
     changed_ns: int = 0
+    decisions: CopyDecisions = field(default=CopyDecisions(b"", b""), repr=False)
+    """on its places; without places only the whole copy can be decided"""
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
         """The places that both changed."""
         return self.folded.conflicts
+
+    @property
+    def places(self) -> list[CopyPlace]:
+        """The places that differ and wait for a decision."""
+        return self.decisions.open_places()
 
     @property
     def diff(self) -> bytes:

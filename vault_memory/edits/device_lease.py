@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -53,7 +53,8 @@ class DeviceLease:
 
     def barred(self, note: str, now: float) -> _Barred:
         """Whether another device edits now. If not, and several are known, takes the lease."""
-        if self._mine is not None and self._is_new(self._mine, now):
+        # Ours need not be renewed yet, unless the clock was set back.
+        if self._mine is not None and 0 <= now - (self._mine.until - DURATION) <= RENEWAL:
             return ""
         self._audit_log.discover_devices(note)
         if not self._audit_log.others and not os.path.lexists(self._file):
@@ -82,11 +83,6 @@ class DeviceLease:
             if (record.device, record.process) == (mine.device, mine.process):
                 os.unlink(self._file)
 
-    def _is_new(self, record: LeaseRecord, now: float) -> bool:
-        """Whether a lease of ours need not be renewed yet; false, too, where the clock was set back."""
-        age = now - (record.until - DURATION)
-        return 0 <= age <= RENEWAL
-
     def _take(self, fd: int, now: float) -> _Barred:
         record = _read(fd)
         if record is not None and record.device != self._audit_log.device:
@@ -110,8 +106,7 @@ class DeviceLease:
 
     def _write(self, fd: int, now: float) -> None:
         mine = LeaseRecord(self._audit_log.device, os.getpid(), now + DURATION)
-        content = {"device": mine.device, "process": mine.process, "until": mine.until}
-        raw = json.dumps(content).encode() + b"\n"
+        raw = json.dumps(asdict(mine)).encode() + b"\n"
         os.pwrite(fd, raw, 0)
         os.ftruncate(fd, len(raw))
         os.fsync(fd)

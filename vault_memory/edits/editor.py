@@ -10,32 +10,33 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
 from vault_memory.edits import versions
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.audit_recorder import AuditRecorder, Listeners, LookUps
+from vault_memory.edits.audit_recorder import AuditRecorder, EditorSetup
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
     DEFAULT_RUN,
     EditAction,
     EditCommand,
     MakeId,
+    MoveSections,
     RunOptions,
     SaveText,
+    UndoRecord,
     id_by_clock,
-    may_change_persona,
 )
 from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
-from vault_memory.edits.inbox import Inbox, InboxAction
+from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import QUIET_SECONDS, NoteAccess, NoteState, text_of_expected
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
@@ -46,7 +47,7 @@ from vault_memory.markdown.merging import three_way
 from vault_memory.rules.edits import undo as undo_rules
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.layout import Layout, Place
-from vault_memory.vault.fs import Files, RealFiles
+from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.attempt import WriteResult
@@ -72,19 +73,6 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may pass in a moment"""
 
 
-class EditorSetup(NamedTuple):
-    """What an editor does after a write, and the parts that replace its own."""
-
-    human_items: Literal["propose", "edit"] = "propose"
-    """what the bot may do with items of people"""
-    learn: Callable[[str, Note | None], None] = lambda path, note: None
-    """gets the path of each note that was written, and the note unless it was saved since"""
-    tell: Callable[[Record], None] = lambda record: None
-    """gets each new record"""
-    trail: AuditLog | None = None
-    files: Files | None = None
-
-
 class _PlannedEdit(NamedTuple):
     """A command with its plan, and the state of the note that the plan was made from."""
 
@@ -107,14 +95,20 @@ class NoteEditor:
         self.folder = folder
         self.files = setup.files or RealFiles(folder.root)
         self.trail = setup.trail or AuditLog(folder, state)
-        self.inbox = Inbox(folder, layout, self.trail, lambda: self.writer, self._run_action)
+        self.inbox = Inbox(
+            folder,
+            layout,
+            self.trail,
+            lambda: self.writer,
+            lambda note, source, now, action, why, patient: self.run(
+                self.new_command(note, source, now, action, why), now, RunOptions(patient=patient)
+            ),
+        )
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files, state)
         self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
-        look_ups = LookUps(setup.human_items, self._access)
-        listeners = Listeners(setup.learn, setup.tell)
         self._recorder = AuditRecorder(
-            self.trail, self.inbox, lambda: self.writer, listeners, look_ups
+            self.trail, self.inbox, lambda: self.writer, setup, self._access
         )
         self._stale_saves = StaleSaveDetector(self)
         self._lease = DeviceLease(Path(folder.root), self.trail)
@@ -158,7 +152,7 @@ class NoteEditor:
     ) -> EditCommand:
         """Returns a command for `run`. Raises NotCurated, BadPath."""
         note = self._access.listed(note)
-        place = self.place(note, persona=may_change_persona(action))
+        place = self.place(note, persona=isinstance(action, MoveSections | UndoRecord))
         scope_kind, _, name = place.scope.partition(":")
         return EditCommand(
             id=self.make_id(now, action),
@@ -219,7 +213,7 @@ class NoteEditor:
 
     def tend(self, now: datetime) -> list[Record]:
         """Does what is due: pending writes, missing records, displaced files. Returns the new records."""
-        with self._settled(now) as records:
+        with self.turn(now) as records:
             records += self._retry_pending(now).values()
             if self.writer.snapshots.unjudged():
                 self._stale_saves.look(now)
@@ -227,12 +221,8 @@ class NoteEditor:
 
     def follow_renames(self, now: datetime) -> dict[str, str]:
         """Lets the pasts of renamed notes follow them. Returns old → new path; see `NoteRenames`."""
-        with self._settled(now):
+        with self.turn(now):
             return self.renames.follow(now)
-
-    def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
-        """Returns a transaction for calls that are more than one command."""
-        return self._settled(now)
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
@@ -251,7 +241,7 @@ class NoteEditor:
         if versioned:
             self.writer.snapshots.record_notes(versioned, at=now.timestamp())
             if self.writer.snapshots.unjudged():
-                with self._settled(now):
+                with self.turn(now):
                     self._stale_saves.look(now)
 
     def wants(self, path: str, revision: str) -> bool:
@@ -292,13 +282,6 @@ class NoteEditor:
             return edit_of(record, recorded=False)
         self._recorder.record_unwritten(record)
         return edit_of(record, recorded=True)
-
-    def _run_action(
-        self, note: str, source: str, now: datetime, action: EditAction, how: InboxAction
-    ) -> Edit:
-        """Runs an action that the inbox asks for."""
-        command = self.new_command(note, source, now, action, why=how.why)
-        return self.run(command, now, RunOptions(patient=how.patient))
 
     def _load(
         self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool
@@ -440,7 +423,7 @@ class NoteEditor:
         return list(self._recorder.record_finished().values())
 
     @contextmanager
-    def _settled(self, now: datetime) -> Iterator[list[Record]]:
+    def turn(self, now: datetime) -> Iterator[list[Record]]:
         """Locks the vault, recovers what a crash interrupted, and yields the new records."""
         with self._locked(now):
             yield self._settle(now, self.writer.unsettled())

@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.commands import (
@@ -18,11 +18,10 @@ from vault_memory.edits.commands import (
     EditCommand,
     ProposalDecision,
 )
-from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.edit_errors import only_match
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.markdown.document import parse
-from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.conflicts import open_questions
 from vault_memory.rules.edits import inbox_page, stale_proposal
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
@@ -47,16 +46,8 @@ PAGE_NAMES = ("INBOX.md", "USER.INBOX.md")
 EXPIRED = "nobody decided within 30 days"
 
 
-class InboxAction(NamedTuple):
-    """How an action of the inbox is carried out."""
-
-    why: str
-    patient: bool
-    """waits a moment for a note that is in use"""
-
-
-RunAction = Callable[[str, str, datetime, EditAction, InboxAction], Edit]
-"""Carries out an action on a note, for a source"""
+RunAction = Callable[[str, str, datetime, EditAction, str, bool], Edit]
+"""Carries out an action on a note, for a source and a reason; perhaps it waits while the note is in use"""
 
 
 class Inbox:
@@ -127,7 +118,9 @@ class Inbox:
         note = self._read(page)
         # Fault (A3): in half a save, lines seem to be deleted. Each would count as a
         # rejection.
-        if note is not None and _was_just_changed(note, now):
+        # Fault (B50): after the clock was set back, the page seems to come from the future.
+        # It must not wait for that moment.
+        if note and abs(now.timestamp() - note.stat.ctime_ns / 1e9) < SETTLED_SECONDS:
             return False
         proposals = self._undecided_on(page)
         shown = [proposal for proposal in proposals if self._was_shown(page, proposal.id, note)]
@@ -183,10 +176,7 @@ class Inbox:
     def find(self, proposal_id: str, chosen: "ScopeFilter | None" = None) -> Proposal:
         """Returns the only open proposal whose id begins so. Raises UnclearId."""
         waiting = {proposal.id: proposal for proposal in self.open_proposals(chosen)}
-        match = resolve(proposal_id, waiting)
-        if not match.id:
-            raise UnclearId("open proposal", proposal_id, match.candidates, INBOX)
-        return waiting[match.id]
+        return only_match("open proposal", proposal_id, waiting, INBOX)
 
     def decide(
         self,
@@ -199,8 +189,7 @@ class Inbox:
     ) -> Edit:
         """Records a decision, and applies the proposed op if it is approved."""
         action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
-        how = InboxAction(proposal.why, patient)
-        edit = self._run_action(proposal.note, "inbox", now, action, how)
+        edit = self._run_action(proposal.note, "inbox", now, action, proposal.why, patient)
         if state == "approved" and (edit.applied or edit.pending):
             self._settle_rivals(proposal, now)
         return edit
@@ -221,9 +210,8 @@ class Inbox:
             is_bots = unmarked.match in {item.text for item in bots}
             # The words of a person that the program wrote down stay the person's.
             source = "nightly" if is_bots else "talk"
-            how = InboxAction(open_questions.SETTLED, patient=False)
             action = ApplyOps((as_json(unmarked),))
-            self._run_action(rival.note, source, now, action, how)
+            self._run_action(rival.note, source, now, action, open_questions.SETTLED, False)
 
     def open_proposals(self, chosen: "ScopeFilter | None" = None) -> tuple[Proposal, ...]:
         """Returns the proposals that wait for a decision, the oldest first."""
@@ -264,12 +252,9 @@ class Inbox:
             state = decisions.get(proposal.id)
             if state:
                 self.decide(proposal, state, now, patient=False)
-            elif self._is_expired(proposal, now):
+            # Fault (B50): a clock that jumped ahead makes every proposal look old.
+            elif inbox_page.expired(proposal, now) and self._writer().clock_is_trustworthy(now):
                 self.decide(proposal, "expired", now, EXPIRED, patient=False)
-
-    def _is_expired(self, proposal: Proposal, now: datetime) -> bool:
-        # Fault (B50): a clock that jumped ahead makes every proposal look old.
-        return inbox_page.expired(proposal, now) and self._writer().clock_is_trustworthy(now)
 
     def _folders_above(self, note: str) -> Iterator[str]:
         """Yields the folders above a note, from the inside; that of the bot's files before the top."""
@@ -354,10 +339,3 @@ class Inbox:
         except VaultMemoryError as error:
             # Fault: the record is written, so the page must not fail its command.
             logger.warning("%s does not show what waits: %s", page, error.message)
-
-
-def _was_just_changed(note: Note, now: datetime) -> bool:
-    age = now.timestamp() - note.stat.ctime_ns / 1e9
-    # Fault (B50): after the clock was set back, the page seems to come from the future.
-    # It must not wait for that moment.
-    return abs(age) < SETTLED_SECONDS

@@ -196,13 +196,10 @@ class NoteAccess:
         """Whether an absent or empty note had a text before, or a note is new and empty."""
         has_versions = state.loaded.head is not None
         if state.note is None:
-            return has_versions and not self._was_taken_away(path)
+            last = self._trail.last_of(path + ENDING)
+            # The last record may have taken the note away.
+            return has_versions and not (last and last.before and not last.after)
         return not has_versions and not state.note.raw
-
-    def _was_taken_away(self, path: str) -> bool:
-        """Whether the last record of an absent note took it away."""
-        last = self._trail.last_of(path + ENDING)
-        return last is not None and bool(last.before) and not last.after
 
 
 def text_of_expected(

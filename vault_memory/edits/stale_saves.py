@@ -145,7 +145,9 @@ class StaleSaveDetector:
         writer = self._editor.writer
         snapshots = writer.snapshots
         versions = snapshots.unjudged()
-        if versions and self._adopt_newer_vault(versions, now):
+        editor = self._editor
+        paths = [version.path for version in versions]
+        if adopt_newer_vault(writer, editor.trail, editor.folder, paths, now):
             return
         unrecorded = {write.path for write in (*writer.begun(), *writer.finished())}
         for version in versions:
@@ -168,11 +170,6 @@ class StaleSaveDetector:
                 continue
             if is_judged:
                 snapshots.judged(version)
-
-    def _adopt_newer_vault(self, versions: Sequence[Version], now: datetime) -> bool:
-        paths = [version.path for version in versions]
-        editor = self._editor
-        return adopt_newer_vault(editor.writer, editor.trail, editor.folder, paths, now)
 
     def _judge(self, version: Version, now: datetime) -> bool:
         """Judges one version. False when that must wait: the note may be away for a moment only."""

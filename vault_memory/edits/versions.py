@@ -1,15 +1,13 @@
 """Versions of notes: lists, reads and prunes them, finds notes that went back; waiting writes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.backup_detection import gaps, reverted_notes
-from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.edits.edit_errors import only_match
 from vault_memory.edits.note_access import NoteAccess
 from vault_memory.errors import NoteNotFound
-from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
@@ -70,25 +68,8 @@ def versions_of(
 
 def revision_named(given: str, versions: Iterable[NoteVersion]) -> str:
     """Returns the one revision that begins so. Raises UnclearId."""
-    match = resolve(given, (version.revision for version in versions))
-    if not match.id:
-        raise UnclearId("revision", given, match.candidates, HISTORY)
-    return match.id
-
-
-def different_paths(
-    revisions: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]
-) -> list[str]:
-    """Returns the paths to which `others` give another revision, or none. Both are sorted by path."""
-    remaining = iter(others)
-    current: tuple[str, str] | None = ("", "")
-    different = []
-    for path, revision in revisions:
-        while current is not None and current[0] < path:
-            current = next(remaining, None)
-        if current != (path, revision):
-            different.append(path)
-    return different
+    by_revision = {version.revision: version for version in versions}
+    return only_match("revision", given, by_revision, HISTORY).revision
 
 
 def _iso(seconds: float) -> str:
@@ -118,12 +99,9 @@ class NoteHistory:
     def version(self, path: str, prefix: str) -> tuple[str, bytes]:
         """Returns revision and bytes of the version whose revision begins so. Raises UnclearId."""
         revision = revision_named(prefix, self.history(path))
-        raw = self._writer().snapshots.bytes_of(revision)
+        raw = self.bytes_of(path, revision)
         if raw is None:
-            note = self._access.read(path)
-            if note is None:
-                raise NoteNotFound(path)
-            raw = note.raw
+            raise NoteNotFound(path)
         return revision, raw
 
     def bytes_of(self, path: str, revision: str | None) -> bytes | None:
@@ -133,18 +111,3 @@ class NoteHistory:
             return raw
         note = self._access.read(path)
         return note.raw if note and note.revision == revision else None
-
-    def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
-        """Returns the notes that are back at an older version, with the revision of a newer one.
-
-        `live` has the present revision of each note.
-        """
-        return reverted_notes(self._writer().snapshots, live)
-
-    def gaps(self) -> dict[str, int]:
-        """Returns the notes whose audit log lacks records, with the number of its unreadable lines."""
-        return gaps(self._writer(), self._trail)
-
-    def prune(self, now: datetime) -> None:
-        """Deletes versions that are too old."""
-        self._writer().prune(now)

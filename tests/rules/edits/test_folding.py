@@ -30,7 +30,7 @@ from vault_memory.rules.edits.skipped_duplicates import (
     last_supported,
     skipped_op,
     supports,
-    undone_skips,
+    undone_silent_ops,
 )
 from vault_memory.rules.edits.undo import Folded, NotUndoable, undo
 from vault_memory.rules.learning.stamps import stamps_of
@@ -134,7 +134,7 @@ class Life:
             return
         record = self.chance.choice(recent)
         head = self._head("undo", undoes=record.id)
-        skips = undone_skips(record)
+        skips = undone_silent_ops(record)
         if skips:
             self._add(replace(head, applied=skips), self.raw)
             return

@@ -17,12 +17,17 @@ from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits.calls import CallKeywords
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
+    from vault_memory.edits.plans.copy_places import PlaceChoice
     from vault_memory.edits.reports import ThrownNote
 
 NEEDS_A_PERSON = 5
+COPIES = "run `vault-memory conflicts` to list the copies with their ids"
 LONGEST_EXCERPT = 60
 """Characters of a text that the report of a conflict quotes"""
+_CHOICES: dict[str, "PlaceChoice"] = {"merge": "both", "take": "take", "discard": "keep"}
+"""What an action does to one place"""
 _WOULD = {
     "identical": "would go to the trash: it is identical to the note",
     "contained": "would go to the trash: the note contains all of it",
@@ -39,6 +44,8 @@ class ConflictOptions:
     ids: tuple[str, ...]
     everything: bool
     both: bool
+    place: str
+    """the only place to settle; empty for all"""
     diff: bool
     dry_run: bool
 
@@ -58,6 +65,12 @@ class ConflictOptions:
     help="With merge: where both changed a line, keep both lines and mark that of the copy.",
 )
 @click.option(
+    "--place",
+    metavar="PLACE",
+    default="",
+    help="Settle one place: take the copy's lines, merge to keep both, or discard them.",
+)
+@click.option(
     "--diff",
     is_flag=True,
     help="Show the differences between each copy and its note, also off a terminal.",
@@ -75,6 +88,7 @@ def conflicts(context: Context, options: ConflictOptions, scopes: NamedScopes) -
     take     replaces the text of the note with that of the copy; `history` has the old text
     discard  moves the copy to the trash; `trash restore` brings it back
 
+    With `--place` each settles one place; after the last one the copy goes to the trash.
     Exit code 5 means that both sides changed the same text and that you have to decide.
     The daemon merges copies without such conflicts by itself.
 
@@ -98,13 +112,12 @@ def conflicts(context: Context, options: ConflictOptions, scopes: NamedScopes) -
 
 def _check_ids(options: ConflictOptions) -> None:
     is_merge = options.action == "merge"
+    if options.place and len(options.ids) != 1:
+        raise UsageError("`--place` needs the id of one copy", hint=COPIES)
     if options.ids or (options.everything and is_merge):
         return
     alternative = ", or `--all`" if is_merge else ""
-    raise UsageError(
-        f"`conflicts {options.action}` needs an id{alternative}",
-        hint="run `vault-memory conflicts` to list the copies with their ids",
-    )
+    raise UsageError(f"`conflicts {options.action}` needs an id{alternative}", hint=COPIES)
 
 
 def _settle(
@@ -112,14 +125,15 @@ def _settle(
 ) -> "list[ResolvedConflict]":
     calls = memory.conflicts
     ids = options.ids
+    keywords: CallKeywords = {"dry_run": options.dry_run, "now": context.now}
+    if options.place:
+        choice = _CHOICES[str(options.action)]
+        return calls.settle_place(ids[0], options.place, choice, **keywords)
     if options.action == "merge":
-        return calls.merge(ids, both=options.both, dry_run=options.dry_run, now=context.now)
+        return calls.merge(ids, both=options.both, **keywords)
     if options.action == "discard":
-        return calls.discard(ids, dry_run=options.dry_run, now=context.now)
-    resolved: list[ResolvedConflict] = []
-    for id_ in ids:
-        resolved += calls.take(id_, dry_run=options.dry_run, now=context.now)
-    return resolved
+        return calls.discard(ids, **keywords)
+    return [result for id_ in ids for result in calls.take(id_, **keywords)]
 
 
 def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
@@ -147,24 +161,19 @@ def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
     head = f"{copy.id}  {copy.note}  {copy.program}{date}"
     yield f"{styled(head, bold=True)}  {copy.state}: {copy.why}"
     yield f"    {copy.path}"
-    yield from _conflict_lines(copy)
+    yield from _place_lines(copy)
     if diff and copy.diff:
         yield coloured_diff(copy.diff.decode("utf-8", "replace"))
 
 
-def _conflict_lines(copy: "ConflictCopy") -> Iterator[str]:
-    for conflict in copy.conflicts:
-        if conflict.kind == "front matter":
-            place = "front matter"
-        else:
-            place = conflict.section or "at the top"
-        in_note = _excerpt(conflict.kept)
-        in_copy = _excerpt(conflict.other)
-        yield f"    {place}: {in_note} in the note, {in_copy} in the copy"
+def _place_lines(copy: "ConflictCopy") -> Iterator[str]:
+    for place in copy.places:
+        in_note, in_copy = _excerpt(place.note), _excerpt(place.copy)
+        yield f"    {place.id}  line {place.line}: {in_note} in the note, {in_copy} in the copy"
 
 
-def _excerpt(raw: bytes) -> str:
-    text = " ".join(raw.decode("utf-8", "replace").split())
+def _excerpt(lines: str) -> str:
+    text = " ".join(lines.split())
     if not text:
         return "nothing"
     if len(text) > LONGEST_EXCERPT:
@@ -174,6 +183,8 @@ def _excerpt(raw: bytes) -> str:
 
 def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
     """Return what a dry run would do with a copy."""
+    if options.place:
+        return "would be settled in one place"
     if options.action == "discard":
         return "would go to the trash"
     if options.action == "take":
@@ -199,7 +210,7 @@ def _resolved_lines(result: "ResolvedConflict", options: ConflictOptions) -> Ite
     why = f" ({result.why})" if result.why else ""
     yield f"{result.outcome}: {copy.path}{why}"
     if result.outcome == "conflict":
-        yield from _conflict_lines(copy)
+        yield from _place_lines(copy)
         yield f"    decide with `vault-memory conflicts merge --both {copy.id}`, `take` or `discard`"
     elif edit is not None and edit.audit_id:
         undo = f"`vault-memory undo {edit.audit_id}`"

@@ -282,7 +282,7 @@ def open_(context: Context, place: str, app: str | None, only_print: bool) -> in
         path = memory.root.resolve() / note
     # An address works without knowing where the program is installed.
     if app:
-        command = [_opener(), _address(app, path, line)]
+        command = ["open" if sys.platform == "darwin" else "xdg-open", _address(app, path, line)]
     else:
         command = editor_command(path, line)
     answer: OpenJson = {"note": note, "line": line, "command": command}
@@ -326,11 +326,6 @@ def _address(app: str, path: Path, line: int | None) -> str:
         return f"obsidian://open?path={quote(str(path), safe='')}"
     place = f":{line}" if line else ""
     return f"vscode://file{quote(path.as_posix())}{place}"
-
-
-def _opener() -> str:
-    """Return the program of the system that opens addresses."""
-    return "open" if sys.platform == "darwin" else "xdg-open"
 
 
 def start(command: list[str], *, output: int | None = None) -> int:

@@ -18,7 +18,6 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from vault_memory.cli.screen import Screen
     from vault_memory.contract.about_answers import AboutJson
-    from vault_memory.contract.answers import FactJson
     from vault_memory.contract.source_answers import SourceJson, SourceTurnJson, SpokenJson
     from vault_memory.search.notes.note_lookup import NoteLinks
 
@@ -231,17 +230,22 @@ def _text(answer: "AboutJson", screen: "Screen | None") -> str:
     for note in answer["notes"]:
         blocks.append(_block(note["note"], note["text"].splitlines(), screen))
     if answer["facts"]:
-        blocks.append(_block("Facts", map(_fact_line, answer["facts"]), screen))
+        blocks.append(
+            _block(
+                "Facts",
+                (
+                    f"- {fact['subject']} · {fact['predicate']}: {fact['object']}"
+                    for fact in answer["facts"]
+                ),
+                screen,
+            )
+        )
     for note in answer["recent"]:
         blocks.append(_block(note["note"], note["text"].splitlines(), screen))
     # The title alone is no answer.
     if len(blocks) == 1:
         blocks.append("nothing is known: `vault-memory facts` lists what is")
     return "\n\n".join(blocks)
-
-
-def _fact_line(fact: "FactJson") -> str:
-    return f"- {fact['subject']} · {fact['predicate']}: {fact['object']}"
 
 
 def _block(heading: str, lines: "Iterator[str] | Sequence[str]", screen: "Screen | None") -> str:

@@ -196,7 +196,8 @@ def _counts_text(report: "PassReport | SyncReport") -> str:
 
 def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     if dry_run:
-        yield from _planned_lines(report)
+        planned = [f"would {action.reason}: {action.path}" for action in report.planned]
+        yield from planned or ["nothing to do"]
     else:
         unit = "request" if report.requests == 1 else "requests"
         yield f"{_counts_text(report)} ({report.requests} {unit})"
@@ -208,24 +209,12 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     yield from _remarks("look at", report.notes)
     yield from _remarks("held", report.held)
     if report.open_conflicts and not dry_run:
-        yield from _conflict_lines(report)
+        yield from (f"open conflict: {path}" for path in report.open_conflicts)
+        yield (
+            "`vault-memory conflicts` shows the differences and settles them; "
+            "delete or rename a copy that is not a note"
+        )
     yield from _decisions(report)
-
-
-def _planned_lines(report: "SyncReport") -> Iterator[str]:
-    for action in report.planned:
-        yield f"would {action.reason}: {action.path}"
-    if not report.planned:
-        yield "nothing to do"
-
-
-def _conflict_lines(report: "SyncReport") -> Iterator[str]:
-    for path in report.open_conflicts:
-        yield f"open conflict: {path}"
-    yield (
-        "`vault-memory conflicts` shows the differences and settles them; "
-        "delete or rename a copy that is not a note"
-    )
 
 
 def _decisions(report: "SyncReport") -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import DatabaseError
-from vault_memory.edits import audit_log, notifier, record_cache
+from vault_memory.edits import audit_log, audit_recorder, backup_detection, notifier, record_cache
 from vault_memory.edits import editor as edits_editor
 from vault_memory.edits.audit import scope_filter
 from vault_memory.errors import VaultError
@@ -52,7 +52,9 @@ class AuditCalls:
             if config.sleep_cycle.curation_log_summary:
                 self._announcer = notifier.Announcer(settings.summary_command)
             trail = audit_log.AuditLog(self.vault.folder, self.vault.state.path, self.record_cache)
-            setup = edits_editor.EditorSetup(settings.human_items, self.vault.reindex, trail=trail)
+            setup = audit_recorder.EditorSetup(
+                settings.human_items, self.vault.reindex, trail=trail
+            )
             if self._announcer is not None:
                 setup = setup._replace(tell=self._announcer.tell)
             self._editor = edits_editor.NoteEditor(
@@ -88,7 +90,7 @@ class AuditCalls:
         """List the newest `limit` audit records of a note, or of all notes, that are older than `before`."""
         with self.transaction():
             self._follow(note)
-            trail, chosen = self.editor.trail, self._chosen(scopes)
+            trail, chosen = self.editor.trail, self.chosen(scopes)
             if note is None:
                 records = trail.all(chosen)
             elif chosen and not chosen.has_note(inside(note)):
@@ -111,7 +113,7 @@ class AuditCalls:
         """The notes that are gone, with an audit that no note continues: deleted by a person, or not found again."""
         with self.transaction():
             self._follow()
-            chosen = self._chosen(scopes)
+            chosen = self.chosen(scopes)
             lost = self.editor.renames.unmatched()
         return [note for note in lost if chosen is None or chosen.has_note(note)]
 
@@ -134,14 +136,16 @@ class AuditCalls:
         index = self.vault.indexing.index()
         revisions = {path: entry.revision for path, entry in index.files().items()}
         with self._lock:
-            return self.editor.past.went_back(revisions)
+            return backup_detection.reverted_notes(self.editor.writer.snapshots, revisions)
 
     def audit_gaps(self) -> dict[str, int]:
         """The notes whose audit lacks records, each with how many of its lines are no records."""
         self.vault.check_open()
         with self._lock:
             self._follow()
-            return self.editor.past.gaps() if self._has_journal() else {}
+            if not self._has_journal():
+                return {}
+            return backup_detection.gaps(self.editor.writer, self.editor.trail)
 
     # ---- proposals ----------------------------------------------------------------------------
 
@@ -149,7 +153,7 @@ class AuditCalls:
         """The proposals that wait for a person's decision, oldest first."""
         with self.transaction():
             self._follow()
-            return self.editor.inbox.open_proposals(self._chosen(scopes))
+            return self.editor.inbox.open_proposals(self.chosen(scopes))
 
     def inbox_pages(self) -> list[str]:
         """The INBOX pages on which a person may have decided something."""
@@ -183,7 +187,7 @@ class AuditCalls:
             # Fault (B39): the disk is full or read-only. What is known can be shown anyway.
             logger.warning("renamed notes cannot be followed now: %s", error)
 
-    def _chosen(self, scopes: Sequence[str] | None) -> "ScopeFilter | None":
+    def chosen(self, scopes: Sequence[str] | None) -> "ScopeFilter | None":
         """What belongs to these scopes; None for all. Raises UsageError for a name that is no scope."""
         if scopes is None:
             return None
@@ -192,7 +196,7 @@ class AuditCalls:
     def _check_note(self, note: str, scopes: Sequence[str] | None) -> str:
         """The path of a note. Raises BadPath, and NoteNotFound for a note outside the scopes."""
         path = inside(note)
-        chosen = self._chosen(scopes)
+        chosen = self.chosen(scopes)
         if chosen is not None:
             chosen.check_note(path)
         return path

@@ -130,7 +130,8 @@ def _plan_of_records(
         case RecordDuplicates(skips):
             return EditPlan(before, before, tuple(map(skipped_op, skips)))
         case RetireNote():
-            return _plan_retirement(before)
+            ops = () if before is None else (RecordedOp({"op": "retire"}, "applied"),)
+            return EditPlan(before, None, ops)
         case _ as unknown:
             assert_never(unknown)
 
@@ -184,12 +185,6 @@ def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> Ed
     outcome = "noop_dup" if after == before else "applied"
     op = RecordedOp({"op": "restore", "revision": revision}, outcome)
     return EditPlan(before, after, (op,))
-
-
-def _plan_retirement(before: bytes | None) -> EditPlan:
-    if before is None:
-        return EditPlan(None, None)
-    return EditPlan(before, None, (RecordedOp({"op": "retire"}, "applied"),))
 
 
 # --- Refusals ---

@@ -47,14 +47,6 @@ class _Change:
     after: bytes
     """empty when the edit takes the note away"""
 
-    def removed_keys(self) -> list[list[str]]:
-        """Returns section and normalised text of the items that the edit removes."""
-        return [list(key) for key in _count_items(self.before) - _count_items(self.after)]
-
-    def added_keys(self) -> list[list[str]]:
-        """Returns section and normalised text of the items that the edit adds."""
-        return [list(key) for key in _count_items(self.after) - _count_items(self.before)]
-
     def new_items(self) -> list[NoteItem]:
         """Returns the items whose text was not in the note."""
         old_keys = _count_items(self.before)
@@ -86,7 +78,9 @@ def plan_text_edit(
         proposal = None if is_final else _propose_as_ops(command, change, inputs)
         return proposal or EditPlan(before, before, (), (Rejected(op, refusal),))
     outcome = "noop_dup" if edited.after == before else "applied"
-    op |= {"took": change.removed_keys(), "wrote": change.added_keys()}
+    # Section and normalised text of the items.
+    old, new = _count_items(change.before), _count_items(change.after)
+    op |= {"took": [*map(list, old - new)], "wrote": [*map(list, new - old)]}
     return EditPlan(before, edited.after, (RecordedOp(op, outcome),))
 
 
@@ -175,8 +169,7 @@ def _brings_back(
 def _makes_instruction(lines: list[bytes], after: bytes) -> bool:
     """Whether a paragraph reads as an instruction with these lines, and does not without them."""
     new_lines = set(lines)
-    for block in after.replace(b"\r\n", b"\n").split(b"\n\n"):
-        rows = [line.strip() for line in block.split(b"\n")]
+    for _, rows in _blocks(after):
         old_rows = [row for row in rows if row not in new_lines]
         if len(old_rows) == len(rows) or _is_instruction(old_rows):
             continue
@@ -269,7 +262,9 @@ def _express_as_ops(change: _Change) -> list[Op]:
     )
     # Fault: ops know items only. An edit that also changes a blank line or a heading
     # would be proposed as another one.
-    exact = (way for way in ways if _result_of(way, change.before) == change.after)
+    exact = (
+        way for way in ways if render(apply_ops(parse(change.before), way).doc) == change.after
+    )
     return next(exact, [])
 
 
@@ -280,10 +275,6 @@ def _replacements(old: NoteItem, new: NoteItem) -> list[list[Op]]:
     # Fault: the code, quotes and properties below a paragraph are no words of its line.
     texts = ((old.paragraph, new.paragraph), (old.text, new.text))
     return [[Replace(old.heading, match, _line_of(new, text))] for match, text in texts]
-
-
-def _result_of(ops: list[Op], before: bytes) -> bytes:
-    return render(apply_ops(parse(before), ops).doc)
 
 
 def _with_box(item: NoteItem) -> tuple[str, tuple[str, str]]:

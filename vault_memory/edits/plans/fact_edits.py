@@ -131,7 +131,9 @@ def plan_facts(
         ops = tuple(as_json(op) for change in changes for op in change.ops)
         outcome, proposed = apply_by_policy(command, before, ops, inputs)
     else:
-        outcome, proposed = _join_outcomes(doc, outcomes), ()
+        all_applied = tuple(op for each in outcomes for op in each.applied)
+        all_rejected = tuple(op for each in outcomes for op in each.rejected)
+        outcome, proposed = Outcome(doc, all_applied, all_rejected), ()
     applied = _add_turns(_add_remarks(outcome.applied, changes), changes, turns)
     questions = tuple(
         propose(command.note, op, ANOTHER_VALUE.format(change.id))
@@ -148,18 +150,6 @@ def plan_facts(
     )
 
 
-def _repeats_deleted(
-    wish: Wish, change: Change, deleted: Iterable[str], is_deleted: Callable[[str, str], bool]
-) -> bool:
-    """Whether a wish states again what a person deleted: these texts of the page, or those of its scope."""
-    if "fact" not in wish or change.outcome == "duplicate":
-        return False
-    fact = fact_of(wish)
-    if any(deleted):
-        return True
-    return is_deleted(fact.subject, fact.line())
-
-
 def _refusals_of(
     wish: Wish,
     change: Change,
@@ -167,23 +157,20 @@ def _refusals_of(
     is_deleted: Callable[[str, str], bool],
     kept_out: KeptOut,
 ) -> list[Rejected]:
-    """Returns the op of a wish that is refused as a whole, with the reason."""
-    # Fault (A9): the bot would state again each night what a person deleted.
-    if _repeats_deleted(wish, change, deleted, is_deleted):
-        return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
+    """Returns the op of a wish that is refused as a whole, with the reason.
+
+    `deleted` are texts of the page that say the same, and that a person deleted.
+    """
     if "fact" not in wish:
         return []
     fact = fact_of(wish)
+    # Fault (A9): the bot would state again each night what a person deleted.
+    is_new = change.outcome != "duplicate"
+    if is_new and (any(deleted) or is_deleted(fact.subject, fact.line())):
+        return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
     reason = kept_out(fact.subject, [f"{fact.predicate}: {fact.object}"])
     # Fault: of a fact that replaces another one, only the end of the other would be applied.
     return [Rejected({"op": wish["do"]}, reason)] if reason else []
-
-
-def _join_outcomes(doc: SectionedDoc, outcomes: Sequence[Outcome]) -> Outcome:
-    """Returns the outcome of several changes in a row, the last of which left this text."""
-    applied = tuple(op for outcome in outcomes for op in outcome.applied)
-    rejected = tuple(op for outcome in outcomes for op in outcome.rejected)
-    return Outcome(doc, applied, rejected)
 
 
 def _add_remarks(applied: tuple[Applied, ...], changes: Sequence[Change]) -> tuple[Applied, ...]:

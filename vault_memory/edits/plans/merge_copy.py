@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from operator import itemgetter
 from typing import Literal
 
 from vault_memory.edits.commands import MergeCopy
@@ -280,7 +281,4 @@ def _is_fragment(line: bytes, log_lines: Sequence[bytes]) -> bool:
 
 
 def _record_id(record: dict[str, object]) -> object:
-    record_id = id_of_record(record)
-    if record_id:
-        return record_id
-    return repr(sorted(record.items(), key=lambda item: item[0]))
+    return id_of_record(record) or repr(sorted(record.items(), key=itemgetter(0)))

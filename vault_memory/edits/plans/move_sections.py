@@ -23,7 +23,10 @@ _Step = tuple[SectionedDoc, RecordedOp] | Rejected
 def moves_of(sections: Iterable[Section], source: str, target: str) -> tuple[SectionMove, ...]:
     """Returns the moves of these sections from one note to another."""
     return tuple(
-        SectionMove(_decode(section.heading + section.body), source, target) for section in sections
+        SectionMove(
+            (section.heading + section.body).decode("utf-8", "surrogateescape"), source, target
+        )
+        for section in sections
     )
 
 
@@ -116,10 +119,6 @@ def _contains_section(doc: SectionedDoc, section: Section) -> bool:
 
 def _count_lines(section: Section) -> Counter[bytes]:
     return Counter(line.strip() for line in section.body.splitlines() if line.strip())
-
-
-def _decode(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _encode(text: str) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.commands import EditCommand, UndoRecord
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised_text, parse_item
 from vault_memory.markdown.note_items import items_of
@@ -39,6 +39,10 @@ KeptOut = Callable[[str, Iterable[str]], str]
 """Returns why no tool stores lines below a heading, or an empty string"""
 
 
+def _nothing_kept_out(heading: str, lines: Iterable[str]) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanInputs:
     """Look-ups of a planner."""
@@ -50,7 +54,7 @@ class PlanInputs:
     human_items: Literal["propose", "edit"] = "propose"
     deleted: Callable[[str], "FindDeleted"] = lambda note: lambda heading, line: ()
     """of a note: finds what people deleted from the notes of its scope and a line says again"""
-    kept_out: KeptOut = lambda heading, lines: _nothing_kept_out(heading, lines)
+    kept_out: KeptOut = _nothing_kept_out
     """why lines below a heading are stored by no tool"""
 
     said_later: Callable[[EditCommand, str, str, str], bool] = lambda *_: False
@@ -117,10 +121,6 @@ class PlanInputs:
         return allowed, refused
 
 
-def _nothing_kept_out(heading: str, lines: Iterable[str]) -> str:
-    return ""
-
-
 def _moves_only(op: Op, doc: SectionedDoc) -> bool:
     """Whether a note has all that an op would write."""
     if isinstance(op, AddHeading):
@@ -153,6 +153,7 @@ class EditPlan:
 
     def record(self, command: EditCommand, after: bytes | None) -> Record:
         """Returns the audit record; `after` is what the note really says now."""
+        undoes = command.action.record_id if isinstance(command.action, UndoRecord) else ""
         head = Record(
             command.id,
             command.ts,
@@ -160,7 +161,7 @@ class EditPlan:
             command.source,
             command.note,
             why=command.why,
-            undoes=command.undone_record,
+            undoes=undoes,
         )
         return record_run(
             head,

@@ -4,6 +4,7 @@ The text is written as it is where the note is still what the person opened. Wha
 since is merged with it. Where both changed the same lines, nothing is written and the person decides.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from vault_memory.edits.commands import EditCommand, SaveText
@@ -36,14 +37,15 @@ def plan_save(command: EditCommand, action: SaveText, before: bytes | None) -> E
     # Fault: a note that was moved or deleted must not come back by a save.
     if before is None and base:
         raise NoteGone(command.note, yours=text, base=base)
+    op = action.op or {"op": SAVE}
     if text == base:
-        return EditPlan(before, before)
+        return EditPlan(before, before, (RecordedOp(op, "applied"),) if action.op else ())
     after = text
     if before not in (None, base, text):
         after = _merge(command, text, base, before)
     if after == before:
-        return EditPlan(before, before, (RecordedOp({"op": SAVE}, "noop_dup"),))
-    return EditPlan(before, after, (_op_of(before or b"", after),))
+        return EditPlan(before, before, (RecordedOp(op, "noop_dup"),))
+    return EditPlan(before, after, (_recorded(op, before or b"", after),))
 
 
 def with_newer_text(edit: Edit, base: bytes, disk: bytes | None) -> Edit:
@@ -71,12 +73,9 @@ def _merge(command: EditCommand, text: bytes, base: bytes, disk: bytes) -> bytes
     raise SaveConflict(command.note, on_disk=disk, yours=text, base=base, merged=marked.result)
 
 
-def _op_of(before: bytes, after: bytes) -> RecordedOp:
+def _recorded(op: Mapping[str, object], before: bytes, after: bytes) -> RecordedOp:
     """Returns the op for the audit. It lists the new items, which are the person's from now on."""
-    op: dict[str, object] = {"op": SAVE}
     previous = {item.key for item in items_of(parse(before))}
     new = dict.fromkeys(item.key for item in items_of(parse(after)))
     wrote = [list(key) for key in new if key not in previous]
-    if wrote:
-        op["wrote"] = wrote
-    return RecordedOp(op, "applied")
+    return RecordedOp({**op, "wrote": wrote} if wrote else op, "applied")

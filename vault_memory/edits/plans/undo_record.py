@@ -18,7 +18,7 @@ from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits import rebase
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.ownership import Ownership, replay
-from vault_memory.rules.edits.skipped_duplicates import undone_skips
+from vault_memory.rules.edits.skipped_duplicates import undone_silent_ops
 from vault_memory.rules.edits.stale_save import propose_missing
 from vault_memory.rules.edits.undo import NotUndoable, Undone, refuse_folded, undo
 from vault_memory.vault.snapshots import revision_of
@@ -32,9 +32,9 @@ def plan_undo(
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
     refuse_folded(record, record_id)
-    skips = undone_skips(record)
-    if skips and not record.diff:
-        return EditPlan(before, before, skips)
+    silent_ops = undone_silent_ops(record)
+    if silent_ops and not record.diff:
+        return EditPlan(before, before, silent_ops)
     # Fault: the note was deleted or renamed. An undo would answer that all is done, or
     # make the note again with nothing but the line that it gives back.
     if before is None and record.after:

@@ -59,7 +59,7 @@ class NoteRenames:
 
     def _has_late_audit(self, path: str) -> bool:
         """Whether an audit file with an earlier name of a note came later than the note."""
-        renamed = self._known.states(RENAMED)
+        renamed = self._writer().journal.states(RENAMED)
         earlier = [old for old, new in renamed.items() if new == path]
         return any(map(self._trail.files, earlier)) and not self._trail.files(path)
 

@@ -9,7 +9,6 @@ from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.renames import renamed_notes as pairing
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.markdown import note_items
-from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
@@ -68,10 +67,6 @@ class KnownNotes:
     trail: AuditLog
     writer: Callable[[], Writer]
 
-    def records(self, path: str) -> tuple[Record, ...]:
-        """Returns the audit records of a note."""
-        return self.trail.of(path)
-
     def read(self, path: str) -> Note | None:
         """Returns a note; None when it cannot be read."""
         try:
@@ -90,14 +85,6 @@ class KnownNotes:
     def snapshots(self) -> Snapshots:
         """The stored versions."""
         return self.writer().snapshots
-
-    def states(self, start: str) -> dict[str, str]:
-        """Returns the states whose names begin so, without that beginning."""
-        return self.writer().journal.states(start)
-
-    def recorded(self) -> dict[str, str]:
-        """Returns the id of the last record of each note that this device knows to be safe."""
-        return self.writer().journal.recorded()
 
     def is_another(self, note: Note, revision: str, ino: int) -> bool:
         """Whether a file is another note than the one that was seen last at its path."""
@@ -143,10 +130,16 @@ class RenameSearch:
             if self.vault.is_note(path)
             and not (path in self.sight.audits and self.vault.was_taken_away(path))
         ]
-        displaced = [path for path in self.sight.replaced() if self._is_displaced(path)]
+        # Another note has the name of one that was seen there.
+        displaced = [
+            path
+            for path in self.sight.replaced()
+            if (note := self.vault.read(path))
+            and self.vault.is_another(note, *self.sight.seen[path])
+        ]
         if not self.lost and not displaced:
             return {}
-        since = self.vault.states(GONE)
+        since = self.vault.writer().journal.states(GONE)
         paths = (*self.lost, *displaced)
         pasts = [self._past(path, _until(since.get(path))) for path in paths]
         return pairing.renamed_notes(pasts, list(self._notes(pasts, displaced)))
@@ -157,18 +150,13 @@ class RenameSearch:
             return True
         # Fault: two notes swapped their names, and another device let their audits follow
         # already.
-        records = self.vault.records(path)
+        records = self.vault.trail.of(path)
         versions = {version.revision for version in self.vault.snapshots.chain(path)}
         return not versions.isdisjoint(pairing.revisions_in(records))
 
-    def _is_displaced(self, path: str) -> bool:
-        """Whether another note has the name of one that was seen there."""
-        note = self.vault.read(path)
-        return note is not None and self.vault.is_another(note, *self.sight.seen[path])
-
     def _past(self, path: str, until: float) -> "LostPast":
         revision, ino = self.sight.seen.get(path, ("", 0))
-        records = self.vault.records(path) if path in self.sight.audits else ()
+        records = self.vault.trail.of(path) if path in self.sight.audits else ()
         raw = self.vault.snapshots.bytes_of(revision) if revision else None
         lines = pairing.lines_left(records) if raw is None else note_items.line_counts(raw)
         scope, day = self.vault.owner(path)
@@ -193,7 +181,7 @@ class RenameSearch:
             # Fault: the note has an audit of its own that ends with this text. A deleted
             # note with the same text was another one.
             if path in self.sight.audits:
-                own = pairing.revisions_in(self.vault.records(path))
+                own = pairing.revisions_in(self.vault.trail.of(path))
                 revision = "" if revision in own else revision
             scope, day = self.vault.owner(path)
             yield pairing.FoundNote(
@@ -230,8 +218,8 @@ class RenameSearch:
     def _continued(self, pasts: "Sequence[LostPast]") -> dict[str, set[str]]:
         """Returns the notes that certainly continue pasts: their audit files say so."""
         continued: dict[str, set[str]] = {}
-        recorded = self.vault.recorded()
-        before = self.vault.states(RENAMED)
+        recorded = self.vault.writer().journal.recorded()
+        before = self.vault.writer().journal.states(RENAMED)
         for past in pasts:
             if past.path in self.sight.notes:
                 continue
@@ -261,7 +249,7 @@ class RenameSearch:
             # record under the old name.
             if is_known and before.get(past.path) != path:
                 continue
-            records = self.vault.records(path)
+            records = self.vault.trail.of(path)
             has_record = any(last in (record.id, *record.folded) for record in records)
             own = self._all_revisions(path)
             # Fault: a copy of the note has its own audit, which begins with the same text.
@@ -275,7 +263,7 @@ class RenameSearch:
         """Returns the notes without an audit that had a version which the audit of a past names."""
         if not past.has_audit:
             return set()
-        records = self.vault.records(past.path)
+        records = self.vault.trail.of(past.path)
         # Fault: a copy has the text with which the audit begins, and so has each note
         # that was made from one template.
         revisions = pairing.revisions_in(records) - {records[0].before} if records else set()
@@ -286,7 +274,7 @@ class RenameSearch:
         """Returns all revisions that a note is known to have had."""
         revisions = {version.revision for version in self.vault.snapshots.chain(path)}
         if path in self.sight.audits:
-            revisions |= pairing.revisions_in(self.vault.records(path))
+            revisions |= pairing.revisions_in(self.vault.trail.of(path))
         return revisions
 
 

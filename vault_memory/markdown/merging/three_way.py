@@ -144,7 +144,7 @@ def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
             lines += [line + newline for line in our_texts[first:end]]
         else:
             lines += their_lines[first:end]
-    lines = _with_newlines(lines, newline)
+    lines = with_newlines(lines, newline)
     if lines and not theirs.endswith(LINE_ENDS):
         lines[-1] = lines[-1].rstrip(b"\r\n")
     result = b"".join(lines)
@@ -152,7 +152,7 @@ def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     return Merged(result) if is_safe else NO_RESULT
 
 
-def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
+def with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
     """End each line but the last: their last line may have no newline, and is last no longer."""
     ended = [line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]]
     return ended + lines[-1:]

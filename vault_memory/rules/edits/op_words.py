@@ -17,6 +17,7 @@ _ON_ONE_LINE = {
     "merge": "merge {copy}",
     "rename": "rename to {to}",
     "arrival": "rename from {from}",
+    "settle": "decide a place of a conflict: {choice}",
 }
 _AS_QUESTION = {
     "append": 'add to {place}: "{line}"',

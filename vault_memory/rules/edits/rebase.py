@@ -112,15 +112,12 @@ class _Rebase:
 
     def _add_replace(self, op: Replace, heading: str | None) -> None:
         rewritten = _find_rewritten(op, heading, self._base, self._newer, self._of_bot)
-        if rewritten is None or not self._is_in_conflict(op, rewritten):
+        if rewritten is None or (not self._by_bot and is_named(op, rewritten)):
             self.ops.append(self._follow_item(op, heading))
             return
         # Fault (A13): the person's wording is newer than what the bot read.
         new_op = Replace(rewritten.heading, rewritten.text, op.line)
         self.proposed.append(propose(self._note, new_op, REWRITTEN))
-
-    def _is_in_conflict(self, op: Replace, rewritten: NoteItem) -> bool:
-        return self._by_bot or not is_named(op, rewritten)
 
     def _follow_item(self, op: ItemOp, heading: str | None) -> Op:
         return replace(op, heading=_section_of_item(op, heading, self._newer))

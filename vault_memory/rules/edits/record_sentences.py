@@ -88,6 +88,8 @@ def outcome_of(record: Record) -> str:
     parts = [_change_of(record, sentences_of(record)), *_proposed(record, proposal_words)]
     if "rejected" in [proposal.state for proposal in record.proposed]:
         parts.append("Rejected. The note stays as it was")
+    if any(applied.op.get("choice") == "keep" for applied in record.applied):
+        return "Kept as it is in this note"
     return ". ".join(filter(None, parts)) or "Nothing was changed"
 
 

@@ -13,6 +13,8 @@ from vault_memory.markdown.items import parse_item
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 
 SKIPPED = "noop_dup"
+SETTLE = "settle"
+"""The op of a decision on one place of a conflict copy"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,13 @@ def is_skip(op: RecordedOp) -> bool:
     return _twin_and_turn(op) is not None
 
 
-def undone_skips(record: Record) -> tuple[RecordedOp, ...]:
-    """Returns the ops of an undo of a record that has only skipped duplicates."""
+def undone_silent_ops(record: Record) -> tuple[RecordedOp, ...]:
+    """Returns the ops of an undo of what left no trace in the text: skipped duplicates, and places that were kept."""
+    is_unchanged = record.before == record.after
     return tuple(
-        RecordedOp({"op": "undo", "of": dict(skip.op)}, SKIPPED) for skip in skips_of(record)
+        RecordedOp({"op": "undo", "of": dict(op.op)}, op.outcome)
+        for op in record.applied
+        if is_skip(op) or (is_unchanged and own_op(op.op).get("op") == SETTLE)
     )
 
 
@@ -103,15 +108,18 @@ def undone_ids(records: Iterable[Record]) -> frozenset[str]:
     return frozenset(undone)
 
 
+def own_op(op: Mapping[str, object]) -> Mapping[str, object]:
+    """Returns an op, or the op that an undo took back, and its undo, and so on."""
+    while isinstance(undone := op.get("of"), Mapping):
+        op = undone
+    return op
+
+
 def _twin_and_turn(op: RecordedOp) -> tuple[str, str] | None:
     """Returns the twin and the turn of a skipped duplicate; None for any other op."""
     if op.outcome != SKIPPED:
         return None
-    fields = op.op
-    undone = fields.get("of")
-    while isinstance(undone, Mapping):
-        fields = undone
-        undone = fields.get("of")
+    fields = own_op(op.op)
     twin, turn = fields.get("twin"), fields.get("turn")
     if isinstance(twin, str) and isinstance(turn, str) and twin:
         return twin, turn

@@ -78,7 +78,7 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     if (
         applied.outcome == "applied"
         and isinstance(applied.op, ItemOp)
-        and not _names_complete_item(applied.op, doc)
+        and not any(is_complete(applied.op, item) for item in items_named(doc, applied.op.heading))
     ):
         return _STALE["noop_no_match"]
     if proposal.why == NO_LONGER_THERE:
@@ -97,8 +97,3 @@ def apply_proposed(proposal: Proposal, doc: SectionedDoc) -> Outcome:
     if isinstance(op, AddHeading) and reasons == ["heading_exists"]:
         return apply_ops(doc, [Append(op.heading, line) for line in op.lines])
     return outcome
-
-
-def _names_complete_item(op: ItemOp, doc: SectionedDoc) -> bool:
-    """Returns whether an item of the section says what the op names, and no more."""
-    return any(is_complete(op, item) for item in items_named(doc, op.heading))

@@ -93,7 +93,7 @@ def add_fact(doc: SectionedDoc, statement: Fact, rules: FactRules) -> Change:
         return Change("refined", refined.id, (rewrite(shorter, refined),))
     if new.predicate in rules.single and not new.temporary:
         return _add_single_value(page, new, rules)
-    return _added(page, _struck_if_past(new, rules.today))
+    return _added(page, replace(new, struck=ends(new) < rules.today))
 
 
 def is_said(doc: SectionedDoc, statement: Fact) -> bool:
@@ -111,13 +111,9 @@ def equal_facts(doc: SectionedDoc, statement: Fact) -> list[Fact]:
     for fact in _SubjectPage.of(doc, statement).same:
         fact_words = words_of(fact.object)
         is_equal = words <= fact_words or are_alike(words, fact_words)
-        if is_equal and not _ends_before(fact, statement):
+        if is_equal and ends(fact) >= begins(statement):
             equal.append(fact)
     return equal
-
-
-def _ends_before(fact: Fact, statement: Fact) -> bool:
-    return ends(fact) < begins(statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,10 +359,6 @@ def _ended(fact: Fact, since: date, today: date) -> Fact:
         confidence=min(LOSES, fact.confidence),
         unclear="",
     )
-
-
-def _struck_if_past(new: Fact, today: date) -> Fact:
-    return replace(new, struck=ends(new) < today)
 
 
 def _added(page: _SubjectPage, new: Fact) -> Change:

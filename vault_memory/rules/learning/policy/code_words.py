@@ -24,7 +24,6 @@ _NUMBER = re.compile(
     r"(?![0-9_a-z\u00df-\u04ff:/-]|[., ]\d)(?: ?[*#](?!\w))?"
 )
 """A number of four to eight digits in any grouping, with the keys that are pressed around it"""
-_PRESSED = "*#"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LETTER = r"[^\W\u3400-\u9fff]"
 """Of a script with blanks: "登录用admin" ends with a name"""
