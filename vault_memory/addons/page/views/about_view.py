@@ -40,7 +40,7 @@ class NoteSentence(NamedTuple):
     """the number of its first line, from 1"""
     words: str
     """without the marks of its brackets"""
-    is_item: bool
+    is_item: bool = False
     """ops address it, and `source` tells where it comes from"""
 
 
@@ -59,14 +59,6 @@ class NoteSentences(NamedTuple):
     """the note has more text"""
 
 
-class _TextBlock(NamedTuple):
-    """An item or a line with the lines that continue it."""
-
-    line: int
-    text: str
-    is_item: bool = False
-
-
 def sentences_of(text: str) -> NoteSentences:
     """Returns a note as groups of sentences; headings without sentences are left out."""
     is_cut = len(text) > LONGEST
@@ -74,7 +66,7 @@ def sentences_of(text: str) -> NoteSentences:
     groups = [SentenceGroup("", [])]
     level = 0
     for block in _blocks(text[:LONGEST]):
-        heading = _HEADING.fullmatch(block.text)
+        heading = _HEADING.fullmatch(block.words)
         # Fault: a note of 30,000 letters may have 10,000 items, and a view of megabytes.
         if count == MOST_ROWS:
             is_cut = True
@@ -87,35 +79,35 @@ def sentences_of(text: str) -> NoteSentences:
             is_item = block.is_item and level == 2
             count += 1
             # An item may have nothing but marks, which are its text then.
-            words = parse_item(block.text).text or block.text
-            groups[-1].sentences.append(NoteSentence(block.line, shown(words), is_item))
+            words = parse_item(block.words).text or block.words
+            groups[-1].sentences.append(block._replace(words=shown(words), is_item=is_item))
     return NoteSentences([group for group in groups if group.sentences], is_cut)
 
 
-def _blocks(text: str) -> Iterator[_TextBlock]:
+def _blocks(text: str) -> Iterator[NoteSentence]:
     """Yields headings, items and lines; a line right below one of them continues it."""
     block = None
     for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
         start = _start(number, line)
         if start is None and block and line.strip():
-            block = block._replace(text=f"{block.text} {line.strip()}")
+            block = block._replace(words=f"{block.words} {line.strip()}")
             continue
         if block:
             yield block
-        block = start or (_TextBlock(number, line.strip()) if line.strip() else None)
+        block = start or (NoteSentence(number, line.strip()) if line.strip() else None)
         if _HEADING.fullmatch(line):
-            yield _TextBlock(number, line)
+            yield NoteSentence(number, line)
             block = None
     if block:
         yield block
 
 
-def _start(number: int, line: str) -> _TextBlock | None:
+def _start(number: int, line: str) -> NoteSentence | None:
     """Returns the block that a heading or an item begins."""
     item = _ITEM.fullmatch(line)
     if item:
-        return _TextBlock(number, item[1].strip(), is_item=True)
-    return _TextBlock(number, line) if _HEADING.fullmatch(line) else None
+        return NoteSentence(number, item[1].strip(), is_item=True)
+    return NoteSentence(number, line) if _HEADING.fullmatch(line) else None
 
 
 # --- Memory view ---

@@ -111,18 +111,13 @@ def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
     data = {
         "groups": [SubjectFacts(subject, list(facts)) for subject, facts in grouped],
         "total": len(rows),
-        "previous": _path_of(max(0, query.start - MOST_ROWS)) if query.start else "",
-        "next": _path_of(end) if end < len(rows) else "",
+        "next": page_path("/facts", start=end) if end < len(rows) else "",
         "edit": query.edit,
         "scopes": viewer.scopes,
-        "to": _path_of(query.start),
+        "to": page_path("/facts", start=query.start or ""),
         "tab": "/people",
     }
     return PageView("facts.html", "Facts", data)
-
-
-def _path_of(start: int) -> str:
-    return page_path("/facts", start=start or "")
 
 
 def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") -> PageView:
@@ -284,10 +279,10 @@ def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
         "query": query,
         "types": sorted({entity.type for entity in entities}),
         "any": bool(entities),
-        "rows": matches[query.start : end],
-        "total": len(matches),
-        "previous": _people_path(query, query.start - PEOPLE_LENGTH) if query.start else "",
-        "next": _people_path(query, end) if end < len(matches) else "",
+        "names": matches[query.start : end],
+        "next": page_path("/people", q=query.q, type=query.type, start=end)
+        if end < len(matches)
+        else "",
         "person_path": person_path,
     }
     return PageView("people.html", "People and things", data)
@@ -299,11 +294,6 @@ def _is_wanted(entity: "EntityInfo", query: PeopleFields) -> bool:
     word = query.q.strip().casefold()
     names = (entity.name, *entity.aliases)
     return any(word in name.casefold() for name in names)
-
-
-def _people_path(query: PeopleFields, start: int) -> str:
-    first = max(0, start)
-    return page_path("/people", q=query.q, type=query.type, start=first or "")
 
 
 def person_path(name: str) -> str:
