@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.acts import PREFERENCE, USER, expect, goto, script_runs
+from tests.browser.conftest import open_link, watched
 from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside, Running
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 Web = Callable[..., WebProcess]
 NEW_LINE = "- Likes the smell of tar"
@@ -67,7 +68,7 @@ def test_what_an_editor_saved_meanwhile_is_merged_and_shown(
     save(tab)
 
     expect(tab.locator("#notice")).to_be_focused()
-    notice = tab.get_by_role("region", name="Done")
+    notice = tab.locator("#notice")
     expect(notice).to_contain_text("What others had saved meanwhile")
     expect(notice).to_contain_text("her tea with some honey")
     saved = note.read_text("utf-8")
@@ -76,6 +77,34 @@ def test_what_an_editor_saved_meanwhile_is_merged_and_shown(
     # What is saved is not offered again.
     box = box_of(tab)
     expect(tab.get_by_role("button", name="Bring back")).to_have_count(0)
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_a_line_is_edited_and_removed_where_it_stands(
+    web: Web, note: "Path", chromium: "Browser", has_script: bool
+) -> None:
+    link = web().start()
+    with watched(chromium.new_context(java_script_enabled=has_script)) as context:
+        tab = context.new_page()
+        open_link(tab, link)
+        goto(tab, f"/note/{USER}")
+        line = tab.locator("#note li").filter(has_text="too much honey")
+        line.get_by_label("More").click()
+        line.get_by_role("link", name="Edit").click()
+        box = tab.get_by_role("textbox", name="Text")
+        expect(box).to_be_focused()
+        assert box.input_value() == PREFERENCE
+        box.fill(PREFERENCE.replace("too much", "a little"))
+        tab.get_by_role("button", name="Save").click()
+
+        expect(tab.locator("#notice")).to_contain_text("a little honey")
+        assert f"- {PREFERENCE.replace('too much', 'a little')}\n" in note.read_text("utf-8")
+        line = tab.locator("#note li").filter(has_text="a little honey")
+        line.get_by_label("More").click()
+        line.get_by_role("button", name="Remove").click()
+
+        expect(tab.locator("#notice")).to_be_visible()
+        assert "honey" not in note.read_text("utf-8")
 
 
 def test_the_same_line_saved_by_an_editor_is_not_overwritten(

@@ -79,11 +79,11 @@ def test_a_hostile_note_is_only_text_in_every_view(
     expect(main).to_contain_text("<script>alert(3)</script>")
     expect(main).to_contain_text("{{ 7*7 }}")
     expect(main.locator("img, iframe, style, script")).to_have_count(0)
-    for name in ("History", "Log", "Edit as text"):
+    for name in ("Versions", "Changes", "Edit"):
         script_runs(tab)
         main.get_by_role("link", name=name, exact=True).click()
         expect(tab.locator("h1")).to_be_visible()
-        if name != "Edit as text":
+        if name != "Edit":
             tab.go_back()
     expect(tab.get_by_role("textbox", name="Text")).to_have_value(ATTACKS)
     goto(tab, "/search?q=picture+link")

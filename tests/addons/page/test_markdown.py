@@ -7,7 +7,7 @@ import pytest
 
 from tests.addons.page.markup import Markup
 from tests.effort import some
-from vault_memory.addons.page.markdown import TooLong, raw_html, render
+from vault_memory.addons.page.markdown import TooLong, raw_html, render, title_of
 
 NOTES = {"Bo": "/note/people/bo.md", "people/bo.md": "/note/people/bo.md"}
 AT_ONCE = 1.5
@@ -63,8 +63,44 @@ def test_brackets_within_an_item_are_no_task() -> None:
 def test_front_matter_is_not_a_heading() -> None:
     page = page_of("---\ntitle: Ann\n---\ntext\n")
 
-    assert [element.tag for element in page.elements] == ["pre", "code", "p"]
+    tags = [element.tag for element in page.elements]
+    assert tags == ["details", "summary", "pre", "code", "p"]
     assert "title: Ann" in page.text
+
+
+def test_a_title_is_the_heading_above_all_else() -> None:
+    assert title_of("---\ntags: a\n---\n\n# The *old* [[Bo|boat]]\n") == "The old boat"
+    for text in ("", "text\n\n# Late\n", "## Second\n", "# \n", "#\n", "```\n# no\n```\n"):
+        assert title_of(text) == "", text
+
+
+def test_a_title_that_the_view_has_is_not_shown_again() -> None:
+    html = render("---\na: b\n---\n# Tides\n\n## High\n\ntwelve\n", NOTES.get, with_title=False)
+
+    page = Markup(html)
+    assert "Tides" not in page.text
+    assert [element.tag for element in page.elements][-2:] == ["h2", "p"]
+    assert 'data-line="8"' in html
+
+
+def test_what_is_beside_an_edited_item_takes_the_place_of_its_text() -> None:
+    beside = {1: "<b>first</b>", 2: "<b>form</b>", 3: "<b>third</b>"}
+
+    page = Markup(render("- one\n- two\n  - three\n", NOTES.get, beside=beside, edited=2))
+
+    assert page.text.split() == ["onefirst", "formthreethird"]
+
+
+def test_a_callout_says_what_it_is() -> None:
+    for text in ("> [!warning] Ice\n", "> [!WARNING]- Ice\n", "> [!warning]\n> Ice\n"):
+        assert page_of(text).text.split() == ["Warning:", "Ice"], text
+
+
+def test_an_embedded_note_is_a_link() -> None:
+    page = page_of("![[Bo#Last words]]\n")
+
+    assert page.text.strip() == "Bo › Last words"
+    assert page_of("![[Nobody]]\n").text.strip() == "![[Nobody]]"
 
 
 def test_tables_are_tables_without_styles() -> None:

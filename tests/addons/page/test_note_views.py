@@ -92,13 +92,43 @@ def test_the_list_comes_in_parts(own_page: ServedPage) -> None:
     own_page.memory.index(embed=False)
     browser = own_page.browser("mira")
 
-    first = browser.get("/notes?scope=user:mira").text
-    second = browser.get("/notes?scope=user:mira&part=2").text
+    top = browser.get("/notes?scope=user:mira").text
+    first = browser.get("/notes?folder=Users/mira/memories").text
+    second = browser.get("/notes?folder=Users/mira/memories&part=2").text
 
-    assert first.count("<li data-item") == 200
+    assert "folder=Users" in top
+    assert "note-000.md" not in top
+    assert first.count("data-item") + first.count("folder=Users/mira/memories/") <= 200
     assert "part=2" in first
     assert "note-249.md" in second
     assert browser.get("/notes?part=0").status_code == 400
+
+
+def test_the_list_shows_folders_and_finds_names(page: ServedPage) -> None:
+    browser = page.browser("mira")
+
+    every = browser.get("/notes").text
+    lamp = browser.get("/notes?named=lamp").text
+    rules = browser.get("/notes?kind=rules&scope=user:mira").text
+
+    assert "<summary>config" in every
+    assert lamp.count("data-item") == 1
+    assert ">lamp-room</a>" in lamp
+    assert ">Rules</a>" in rules
+    assert USER not in rules
+    assert "No note is like this" in browser.get("/notes?named=zeppelin").text
+
+
+def test_a_path_of_many_folders_is_listed(own_page: ServedPage) -> None:
+    deep = own_page.memory.root / "Users/mira/memories" / "/".join("abcdefghijklmnop" * 20)
+    deep.mkdir(parents=True)
+    for folder in (deep, *list(deep.parents)[:300]):
+        (folder / "deep.md").write_text("- deep\n")
+    own_page.memory.index(embed=False)
+    browser = own_page.browser("mira")
+
+    assert browser.get("/notes").status_code == 200
+    assert browser.get("/notes?named=deep").status_code == 200
 
 
 def test_a_note_shows_its_items_with_authors(own_page: ServedPage) -> None:
@@ -108,9 +138,49 @@ def test_a_note_shows_its_items_with_authors(own_page: ServedPage) -> None:
 
     text = own_page.browser("mira").get(f"/note/{USER}").text
 
-    assert "by hand: Is left-handed" in text
-    assert "the bot: Plays the accordion" in text
-    assert own_page.memory.read(USER).revision[:10] in text
+    after = text.partition("Plays the accordion")[2].partition("</li>")[0]
+    assert "· the bot</span>" in after
+    assert "by hand" not in text
+    assert 'aria-label="Remove: Plays the accordion"' in after
+    assert "<h1>Mira Lumen</h1>" in text
+    assert text.count("Mira Lumen</h") == 1
+
+
+def test_a_line_is_edited_in_its_place(own_page: ServedPage) -> None:
+    browser = own_page.browser("mira")
+    [edit] = re.findall(
+        r'href="/note/[^"]*\?edit=([^"#]+)">Edit</a>\s*'
+        r'<button[^>]*aria-label="Remove: Is left-handed',
+        browser.get(f"/note/{USER}").text,
+    )
+
+    text = browser.get(f"/note/{USER}?edit={edit}").text
+
+    box = html.unescape(text.partition("<textarea")[2].partition("</textarea")[0])
+    assert box.endswith(
+        ">Is left-handed; the tools in the lamp room hang on the left of the hook board"
+    )
+    reader = own_page.browser("mira", may_write=False)
+    assert "<textarea" not in reader.get(f"/note/{USER}?edit={edit}").text
+    assert browser.get(f"/note/{USER}?edit=%00").status_code == 200
+
+
+def test_a_note_names_the_notes_around_it_that_the_session_sees(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    (memory.root / "Users/mira/memories/hub.md").write_text("See [[spoke]] and [[chess]].\n")
+    (memory.root / "Users/mira/memories/spoke.md").write_text("- here\n")
+    (memory.root / "Users/tomas/memories/secret.md").write_text("To [[hub]].\n")
+    memory.index(embed=False)
+
+    mine = own_page.browser("mira").get("/note/Users/mira/memories/hub.md").text
+    every = own_page.browser().get("/note/Users/mira/memories/hub.md").text
+    spoke = own_page.browser("mira").get("/note/Users/mira/memories/spoke.md").text
+
+    assert "Links to" in mine
+    assert "Linked from" not in mine
+    assert "tomas" not in mine
+    assert "Users/tomas/memories/secret.md" in every
+    assert ">hub</a>" in spoke.partition("Linked from")[2]
 
 
 @pytest.mark.parametrize("view", ["note", "edit", "history"])

@@ -27,7 +27,7 @@ DEEPEST_TEXT = 20
 """Levels of links and emphasis"""
 
 _BLOCK_STARTS = ["paragraph", "reference", "blockquote", "list"]
-_WIKI_LINK = re.compile(r"\[\[([^\[\]\n|]{0,500})(?:\|([^\[\]\n]{1,500}))?\]\](?!\()")
+_WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|]{0,500})(?:\|([^\[\]\n]{1,500}))?\]\](?!\()")
 
 
 class TooLong(Exception):
@@ -156,7 +156,10 @@ def _cell_count(state: StateBlock, line: int) -> int:
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Read `[[Note]]`, `[[Note|text]]` and `[[Note#Heading]]` where the note can be opened."""
+    """Read `[[Note]]`, `[[Note|text]]` and `[[Note#Heading]]` where the note can be opened.
+
+    `![[Note]]` shows the note in its place in other programs; here it leads there, too.
+    """
     link = _WIKI_LINK.match(state.src, state.pos, state.posMax)
     if link is None:
         return False
@@ -166,7 +169,7 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         token = state.push("wiki_link", "a", 0)
-        token.content = (link[2] or link[1]).strip()
+        token.content = (link[2] or link[1].replace("#", " › ")).strip(" ›")
         token.attrs = {"href": url}
     state.pos = link.end()
     return True

@@ -17,6 +17,7 @@ _CELLS = {"th_open": "th", "td_open": "td"}
 _ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 _LOWEST_HEADING = 6
 _TASK = re.compile(r"^\[([ xX])\](?=\s)")
+_CALLOUT = re.compile(r"^\[!([\w-]{1,30})\][+-]?(?=\s|$)")
 MOST_HTML = 4 * 1024 * 1024
 """Letters of HTML for one note"""
 
@@ -37,12 +38,18 @@ class NoteWriter:
         self._front_lines = front_lines
         """Lines of front matter, which the parser does not count"""
         self._beside = beside
+        self.edited = 0
+        """The line of the item whose text is replaced by what is beside it"""
+        self.lowered = 1
+        """Levels by which each heading is lower on the page than in the note"""
         self._output = HtmlOutput()
         self._text = TextWriter(self._output, links)
         self._ids = HeadingIds()
         self._tools: list[str] = []
         """What comes beside the text of each open list item, until the writer gets there"""
         self._is_item_start = False
+        self._item_line = 0
+        """The line of the innermost item"""
         self._anchored: set[int] = set()
         """Lines that have an anchor"""
         self._writers = self._writers_of_types()
@@ -75,7 +82,10 @@ class NoteWriter:
         # Fault: CommonMark reads its last line as the underline of a heading.
         if lines:
             attributes = attribute("class", "properties") + attribute("data-line", 1)
+            self._output.open("details")
+            self._output.add("<summary>Properties</summary>")
             self._preformatted(attributes, "\n".join(lines))
+            self._output.close()
 
     def write_blocks(self, tokens: Sequence[Token]) -> None:
         """Write all blocks. Raises TooLong."""
@@ -100,16 +110,22 @@ class NoteWriter:
     # --- Text ---------------------------------------------------------------------------------
 
     def _inline(self, token: Token) -> None:
+        if self._is_item_start and self._item_line == self.edited:
+            self._is_item_start = False
+            self._write_tools()
+            return
         tokens = self._parser.inline(token.content)
         if self._is_item_start and tokens:
             tokens[0].content = _TASK.sub(_box, tokens[0].content)
+        if tokens:
+            tokens[0].content = _CALLOUT.sub(_kind, tokens[0].content)
         self._is_item_start = False
         self._text.write(tokens)
 
     def _heading(self, token: Token, text: str) -> None:
-        """Write a heading one level lower: the page has the first level."""
-        level = int(token.tag[1:]) + 1
-        tag = f"h{min(level, _LOWEST_HEADING)}"
+        """Write a heading. The page has the first level: below its name, the note begins one lower."""
+        level = int(token.tag[1:]) + self.lowered
+        tag = f"h{max(2, min(level, _LOWEST_HEADING))}"
         attributes = attribute("id", self._ids.next_id(text))
         attributes += attribute("data-line", self._line_number(token))
         self._output.open(tag, attributes, after="\n")
@@ -156,8 +172,8 @@ class NoteWriter:
 
     def _item(self, token: Token) -> None:
         self._open("li", token)
-        line = self._line_number(token)
-        self._tools.append(self._beside.get(line, ""))
+        self._item_line = self._line_number(token)
+        self._tools.append(self._beside.get(self._item_line, ""))
         self._is_item_start = True
 
     def _item_end(self, token: Token) -> None:
@@ -211,6 +227,11 @@ class NoteWriter:
 def _box(task: re.Match[str]) -> str:
     """Return the box of a task."""
     return "☐" if task[1] == " " else "☑"
+
+
+def _kind(callout: re.Match[str]) -> str:
+    """Return what a callout is, such as `Warning:`."""
+    return f"{callout[1].capitalize()}:"
 
 
 # --- Text writer ---

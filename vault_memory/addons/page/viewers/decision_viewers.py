@@ -217,16 +217,6 @@ class ProposalViewer:
             return unread_note(without_paths(error.message, folders_of(self._memory)))
 
 
-class ThrownRow(NamedTuple):
-    """A note or a conflict copy in the trash."""
-
-    id: str
-    note: str
-    who: str
-    """who deleted it"""
-    ts: str
-
-
 class ConflictViewer:
     """The conflicts and the trash of a vault, as one session may see them."""
 
@@ -259,14 +249,14 @@ class ConflictViewer:
         """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
         return self._memory.edits.save(copy.note, text, base=base)
 
-    def trash(self) -> list[ThrownRow]:
+    def trash(self) -> "list[ThrownNote]":
         """Return what was deleted in the last 30 days, newest first."""
+        return self._memory.conflicts.trash(self._scopes)
+
+    def who_deleted(self) -> dict[str, str]:
+        """Return who deleted each note of which a record says so."""
         records = self._memory.log(scopes=self._scopes)
-        sources = {record.note: record.source for record in records if not record.after}
-        return [
-            ThrownRow(thrown.id, thrown.note, author_of(sources.get(thrown.note, "")), thrown.ts)
-            for thrown in self._memory.conflicts.trash(self._scopes)
-        ]
+        return {record.note: author_of(record.source) for record in records if not record.after}
 
     def untrash(self, thrown_id: str) -> "ThrownNote":
         """Restore a note or a copy from the trash. Raises UnclearId."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -165,13 +166,6 @@ def _records_by_text(records: "Iterable[Record]") -> "dict[str, Record]":
 ENDINGS = ("", ".md", ".markdown", ".MD")
 
 
-class NotePlace(NamedTuple):
-    """What the layout says of a note."""
-
-    kind: str
-    scope: str
-
-
 MOST_READ = 1_000
 """Notes that are read for their links"""
 
@@ -206,6 +200,12 @@ class NoteViewer:
         """Return the notes, by path."""
         return self._memory.notes(self._scopes)
 
+    def changed_on(self, path: str) -> str:
+        """Return the day on which a file was changed; empty when that is not known."""
+        folder, _, name = path.rpartition("/")
+        stat = self._memory.vault.folder.stats(folder, [name]).get(name)
+        return date.fromtimestamp(stat.mtime_ns / 1e9).isoformat() if stat else ""
+
     def sees(self, path: str) -> bool:
         """Return whether a note is in a scope of the session."""
         place = self._memory.layout.place(path)
@@ -219,11 +219,16 @@ class NoteViewer:
             raise NoteNotFound(path)
         return path
 
-    def place(self, note: str) -> NotePlace:
-        """Return the kind and the scope of a note."""
-        place = self._memory.layout.place(self.path(note))
-        assert place is not None
-        return NotePlace(place.kind, place.scope)
+    def links(self, note: str) -> tuple[list[str], list[str]]:
+        """Return the notes that a note links to, and those that link to it."""
+        links = self._memory.searcher.links(self.path(note))
+        outgoing = dict.fromkeys(link.note for link in links.outgoing if link.note)
+        # Fault: a link tells of a note that is another person's.
+        linked, linking = (
+            [path for path in paths if path != note and self.sees(path)]
+            for paths in (outgoing, links.incoming)
+        )
+        return linked, linking
 
     def scope_of(self, path: str) -> str:
         """Return the scope of a note; empty for one of another scope."""

@@ -313,6 +313,7 @@ def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
     is_seen = viewer.notes.sees(query.restored) if query.restored else False
     data = {
         "notes": notes[:MOST_NOTES],
+        "who": viewer.conflicts.who_deleted(),
         "left_out": len(notes[MOST_NOTES:]),
         "restored": query.restored if is_seen else "",
     }

@@ -2,8 +2,8 @@
 
 import base64
 import binascii
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from vault_memory.addons.page import diffs, markdown, render
 from vault_memory.addons.page.forms import OPEN_AGAIN, AskedFields, bytes_of, form_text
 from vault_memory.addons.page.note_html.hidden_letters import Exact
-from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path, page_path
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.addons.page.views.outcome import answer_of, own_path
@@ -33,6 +33,8 @@ class NoteFields(msgspec.Struct):
     note: str
     saved: str = ""
     """`edit` after a save, `unchanged` after one without a change"""
+    edit: str = ""
+    """the key of the line that is edited in its place"""
 
 
 class ItemButtonFields(AskedFields):
@@ -50,12 +52,18 @@ class ItemButtonFields(AskedFields):
 def show_note(viewer: Viewer, query: NoteFields) -> PageView:
     note = viewer.notes.read(query.note)
     items = viewer.notes.items(note)
+    headings = dict.fromkeys(item.heading for item in items)
+    forms = {heading: f"lines-{number}" for number, heading in enumerate(headings)}
+    links, linking = viewer.notes.links(note.note)
     data = {
-        "note": note,
-        "place": viewer.notes.place(note.note),
-        "items": items,
-        "html": _html(viewer, note, items),
+        **_frame(viewer, note.note),
+        "revision": note.revision,
+        "sections": note.sections,
+        "forms": forms,
+        "html": _html(viewer, note, items, forms, query.edit),
         "raw_html": "",
+        "links": links,
+        "linking": linking,
         "saved": query.saved,
         "waiting": viewer.notes.waiting(note.note),
         "copies": _copies(viewer, note.note),
@@ -64,7 +72,8 @@ def show_note(viewer: Viewer, query: NoteFields) -> PageView:
     }
     if not data["html"]:
         data["raw_html"] = markdown.raw_html(note.text)
-    return PageView("note.html", note.note, data)
+    title = markdown.title_of(note.text) or note_title(note.note)
+    return PageView("note.html", title, data)
 
 
 def _copies(viewer: Viewer, note: str) -> list[str]:
@@ -75,27 +84,29 @@ def _copies(viewer: Viewer, note: str) -> list[str]:
     return viewer.notes.copies(note)
 
 
-def _html(viewer: Viewer, note: "NoteText", items: "list[ShownItem]") -> str:
+def _html(
+    viewer: Viewer, note: "NoteText", items: "list[ShownItem]", forms: Mapping[str, str], edit: str
+) -> str:
     """Returns the note as HTML; empty when it is too long for that."""
-    beside = {item.line: _beside(viewer, note, item) for item in items}
-    link = viewer.notes.link_from(note.note)
-    # Fault: a note of 100,000 items would keep the browser and the server busy.
-    try:
-        return markdown.render(note.text, link, beside=beside)
-    except markdown.TooLong:
-        return ""
-
-
-def _beside(viewer: Viewer, note: "NoteText", item: "ShownItem") -> str:
-    """Returns the author and the buttons of an item, as HTML."""
     data = {
         "note": note.note,
         "revision": note.revision,
-        "item": item,
         "may_write": viewer.may_write,
         "csrf": viewer.csrf,
     }
-    return render.fragment("note_item.html", data)
+    beside = {}
+    edited = 0
+    for item in items:
+        is_edited = viewer.may_write and item.key == edit
+        row = {**data, "item": item, "form": forms[item.heading], "is_edited": is_edited}
+        beside[item.line] = render.fragment("note_item.html", row).strip("\n")
+        edited = item.line if is_edited else edited
+    link = viewer.notes.link_from(note.note)
+    # Fault: a note of 100,000 items would keep the browser and the server busy.
+    try:
+        return markdown.render(note.text, link, beside=beside, edited=edited, with_title=False)
+    except markdown.TooLong:
+        return ""
 
 
 def append(viewer: Viewer, form: ItemButtonFields) -> Answer:
@@ -239,7 +250,7 @@ def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.Diff
 
 def _frame(viewer: Viewer, path: str) -> dict[str, Any]:
     """Returns what the frame around a view of a note needs."""
-    return {"tab": NOTES, "note": path, "scope": viewer.notes.place(path).scope}
+    return {"tab": NOTES, "note": path, "scope": viewer.notes.scope_of(path)}
 
 
 def _title(note: str) -> str:
@@ -275,17 +286,6 @@ class RestoreVersionFields(msgspec.Struct):
     sure: str = ""
 
 
-class VersionRow(NamedTuple):
-    """A stored version."""
-
-    revision: str
-    """its beginning, which is enough to find it"""
-    before: str
-    """the same of the version before it; empty for the oldest"""
-    ts: str
-    who: str
-
-
 SHORT = 12
 """Letters of a revision in an address"""
 
@@ -293,19 +293,16 @@ SHORT = 12
 def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
     versions = viewer.notes.history(query.note)
     note = viewer.notes.path(query.note)
-    revisions = [version.revision[:SHORT] for version in versions]
-    rows = [
-        VersionRow(revision, before, version.ts, author_of(version.by))
-        for version, revision, before in zip(versions, revisions, [*revisions[1:], ""], strict=True)
-    ]
     first, second = query.first[:SHORT], query.second[:SHORT]
     # Without a choice, the last change is shown.
-    if not (first or second) and len(rows) > 1:
-        first, second = rows[0].before, rows[0].revision
+    if not (first or second) and len(versions) > 1:
+        first, second = versions[1].revision[:SHORT], versions[0].revision[:SHORT]
     data: dict[str, Any] = {
         **_frame(viewer, note),
-        "versions": rows[:MOST_VERSIONS],
-        "left_out": len(rows[MOST_VERSIONS:]),
+        "versions": versions[:MOST_VERSIONS],
+        "left_out": len(versions[MOST_VERSIONS:]),
+        "short": SHORT,
+        "author_of": author_of,
         "first": first,
         "second": second,
         "diff": _diff(viewer, note, first, second),
@@ -314,11 +311,10 @@ def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
 
 
 def _diff(viewer: Viewer, note: str, first: str, second: str) -> list[diffs.DiffLine] | None:
-    if not (first and second):
+    if not second:
         return None
-    older = viewer.notes.version(note, first)
-    newer = viewer.notes.version(note, second)
-    return diffs.lines(older.text, newer.text)
+    older = viewer.notes.version(note, first).text if first else ""
+    return diffs.lines(older, viewer.notes.version(note, second).text)
 
 
 def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
@@ -339,7 +335,11 @@ def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
 
 
 PART = 200
-"""Notes in one part of the list"""
+"""Notes and folders in one part of the list"""
+MOST_IN_TREE = 100
+"""Notes whose folders can be opened in their place; of more, each folder is a view"""
+DEEPEST = 8
+"""Levels of folders in one view"""
 
 
 class NotesFields(msgspec.Struct):
@@ -347,43 +347,74 @@ class NotesFields(msgspec.Struct):
 
     scope: str = ""
     kind: str = ""
+    named: str = ""
+    """words in the name"""
+    folder: str = ""
     part: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
 
 
-class NoteGroup(NamedTuple):
-    """The notes of one kind in one scope."""
+class NoteFolder(NamedTuple):
+    """A folder with notes."""
 
-    scope: str
-    kind: str
-    notes: "list[NoteInfo]"
+    name: str
+    total: int
+    folders: "list[NoteFolder]"
+    notes: Sequence[str]
 
 
 def show_notes(viewer: Viewer, query: NotesFields) -> PageView:
-    notes = [note for note in viewer.notes.all() if _is_wanted(note, query)]
-    notes.sort(key=lambda note: (note.scope, note.kind, note.note))
-    start = (query.part - 1) * PART
-    last = max(1, -(-len(notes) // PART))
+    every = viewer.notes.all()
+    paths = [note.note for note in every if _is_wanted(note, query)]
+    places, folder = paths, _folder(query)
+    below: dict[str, list[str]] = {}
+    if len(paths) > MOST_IN_TREE:
+        below, inside = _level(paths, folder)
+        places = [*below, *inside]
+    here = places[(query.part - 1) * PART : query.part * PART]
     data = {
         "query": query,
-        "total": len(notes),
-        "groups": _groups(notes[start : start + PART]),
-        "previous": _part_path(query, query.part - 1, last),
-        "next": _part_path(query, query.part + 1, last),
+        "scopes": sorted({note.scope for note in every}),
+        "kinds": sorted({note.kind for note in every}),
+        "total": len(paths),
+        "closed": {name: len(below[name]) for name in here if name in below},
+        "top": _tree([place for place in here if place not in below], folder),
+        "changed_on": viewer.notes.changed_on,
+        "last": -(-len(places) // PART),
     }
-    return PageView("notes.html", "Notes", data)
+    return PageView("notes.html", "All notes", data)
+
+
+def _folder(query: NotesFields) -> str:
+    """Returns the beginning of the paths in a folder; empty for the vault."""
+    return f"{query.folder.strip('/')}/" if query.folder else ""
 
 
 def _is_wanted(note: "NoteInfo", query: NotesFields) -> bool:
-    return query.scope in ("", note.scope) and query.kind in ("", note.kind)
+    if query.scope not in ("", note.scope) or query.kind not in ("", note.kind):
+        return False
+    names = f"{note.note} {note_title(note.note)}".casefold()
+    is_named = all(word in names for word in query.named.casefold().split())
+    return is_named and note.note.startswith(_folder(query))
 
 
-def _groups(notes: "list[NoteInfo]") -> list[NoteGroup]:
-    grouped = groupby(notes, lambda note: (note.scope, note.kind))
-    return [NoteGroup(scope, kind, list(group)) for (scope, kind), group in grouped]
+def _level(paths: Iterable[str], folder: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Returns the folders within a folder, each with its notes, and the notes that are in none."""
+    below: dict[str, list[str]] = {}
+    inside = []
+    for path in paths:
+        name, slash, _ = path.removeprefix(folder).partition("/")
+        if slash:
+            below.setdefault(name, []).append(path)
+        else:
+            inside.append(path)
+    return below, inside
 
 
-def _part_path(query: NotesFields, number: int, last: int) -> str:
-    """Returns the path of another part of the list; empty when there is none."""
-    if not 1 <= number <= last:
-        return ""
-    return page_path("/notes", scope=query.scope, kind=query.kind, part=number)
+def _tree(paths: Sequence[str], folder: str, depth: int = 0) -> NoteFolder:
+    """Returns a folder with all below it."""
+    below, inside = _level(paths, folder)
+    # Fault: a path of a thousand folders would be too deep for a template.
+    if depth == DEEPEST:
+        below, inside = {}, list(paths)
+    folders = [_tree(notes, f"{folder}{name}/", depth + 1) for name, notes in below.items()]
+    return NoteFolder(folder.split("/")[-2:][0], len(paths), folders, inside)
