@@ -118,7 +118,7 @@ def test_each_proposal_is_decided_on_the_terminal(vault: Outside) -> None:
     terminal = opened(vault, "inbox", columns=60)
     terminal.wait_for("1 of 2")
     terminal.wait_for("[q]uit")
-    assert "why: a person wrote the item" in terminal.plain
+    assert "why: you wrote this line, so the bot asks" in terminal.plain
     terminal.type("a\n")
     terminal.wait_for("2 of 2")
     terminal.type("r\n")

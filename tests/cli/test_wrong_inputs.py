@@ -271,5 +271,5 @@ def test_the_reason_stays_visible_after_a_very_long_line(vault: Outside):
 
     assert len(done.out) < 1_000
     assert done.out.startswith("rejected: append to Lamps: aaa")
-    assert re.search(r"a…: \w+\n$", done.out)
+    assert re.search(r"a…: too_long \(the text is too long .*\)\n$", done.out)
     assert len(log.out) < 1_000

@@ -56,6 +56,7 @@ def test_the_last_night_shows_each_line_with_its_source(bedroom):
     printed = bedroom.seen.run("last-night").out
 
     assert {line["ref"] for line in learned} == set(refs)
+    assert "> Allergic to mackerel" in printed
     for line in learned:
         assert line["text"] in printed
         assert f"{line['note']}, turn {line['ref']}" in printed

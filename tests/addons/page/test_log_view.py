@@ -205,7 +205,7 @@ def test_an_undo_that_waits_is_never_called_done(own_page: ServedPage) -> None:
     assert answer.status_code == 202
     assert "<h1>Not done yet</h1>" in answer.text
     assert 'role="alert"' in answer.text
-    assert "it waits: an editor has the note open" in answer.text
+    assert "It waits: an editor has the note open" in answer.text
     assert "## Evenings" in memory.read(MIRAS).text
 
 
@@ -218,8 +218,8 @@ def test_a_refused_edit_says_why_and_what_to_do(own_page: ServedPage) -> None:
     assert isinstance(answer, PageView)
     assert (answer.status, answer.title) == (409, "Not done")
     [refusal] = answer.data["refusals"]
-    assert refusal.reason == "the note has no such section"
-    assert refusal.hint.startswith("open the note, and choose one of its sections: ")
+    assert refusal.reason == "The note has no such section"
+    assert refusal.hint.startswith("Name one of these, or add one: ")
 
 
 @pytest.mark.sampled

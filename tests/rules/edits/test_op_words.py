@@ -5,7 +5,7 @@ from dataclasses import fields
 from tests.every import every
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.inbox_page import describe
-from vault_memory.rules.edits.op_words import explained, in_words
+from vault_memory.rules.edits.op_words import explained, in_words, reason_words
 from vault_memory.rules.edits.ops import OP_NAMES, as_json, read_op
 
 TEXTS = {
@@ -52,3 +52,12 @@ def test_equal_items_in_sections_of_one_name_are_told_apart_by_their_sections():
     assert all(place in sentence for place in places)
     assert "more of the words" not in sentence
     assert "more of the words" in explained("multiple_matches", {"op": "remove"})
+
+
+def test_a_reason_reads_as_a_sentence_with_the_next_step():
+    assert explained("heading_missing", {"op": "append"}, ["A", "B"]) == (
+        "the note has no such section; name one of these, or add one: A, B"
+    )
+    assert reason_words("a person wrote the item") == "you wrote this line, so the bot asks"
+    assert reason_words("it reads: {odd}") == "it reads: {odd}"
+    assert reason_words("wrong_type") == "wrong type"

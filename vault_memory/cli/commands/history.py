@@ -24,6 +24,7 @@ from vault_memory.contract import as_json
 from vault_memory.edits import inbox as inbox_pages
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.rules.edits import inbox_page
+from vault_memory.rules.edits.op_words import reason_words
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
@@ -252,7 +253,7 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
 
 
 def _proposal(proposal: "Proposal") -> str:
-    return f"{proposal.id}  {inbox_page.describe(proposal)}\n    why: {proposal.why}"
+    return f"{proposal.id}  {inbox_page.describe(proposal)}\n    why: {reason_words(proposal.why)}"
 
 
 LETTERS_OF_ID = 12
@@ -325,7 +326,7 @@ def review(context: Context, memory: "VaultMemory", proposals: "Sequence[Proposa
     for number, proposal in enumerate(proposals, start=1):
         head = f"{number} of {total}  {inbox_page.describe(proposal)}"
         context.line(styled(head, bold=True))
-        context.line(f"  why: {proposal.why}")
+        context.line(f"  why: {reason_words(proposal.why)}")
         key = _ask(proposal)
         # The remaining proposals stay in the inbox.
         if key == "q":

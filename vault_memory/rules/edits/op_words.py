@@ -28,43 +28,74 @@ _AS_QUESTION = {
 }
 OPENING = "the opening"
 """What the section above the first heading is called"""
-_NEXT_STEPS = {
-    "noop_no_match": "no item of the section contains that;"
-    " `vault-memory read NOTE` shows what it says",
-    "heading_missing": "the note has no such section; {sections}",
-    "heading_exists": "the note has this section already; add items to it with `append`",
-    "several_headings": "several sections have this name: {places};"
-    " give the one you mean another name first",
-    "multiple_matches": "several items contain that; give more of the words of one of them",
-}
+_REASONS = dict(
+    line.split(": ", 1)
+    for line in """\
+noop_no_match: no item of the section contains that; `vault-memory read NOTE` shows what it says
+heading_missing: the note has no such section; {sections}
+heading_exists: the note has this section already; add lines to it
+several_headings: several sections have this name: {places}; \
+give the one you mean another name first
+multiple_matches: several items contain that; give more of the words of one of them
+deleted_by_person: a person deleted this on purpose; write it into the note itself to have it again
+rejected_by_person: a person turned this down before; \
+write it into the note itself if it is right now
+waits_for_removal: an older line has to go first; decide about that line first
+not_text: the note is no text; open the file in the program that made it
+would_change_structure: the text would change the sections around it; \
+write it on one line, and begin it with a word
+line_starts_with_hash: the text would begin a section; begin it with a word
+line_breaks: the text has several lines; give each line by itself
+too_long: the text is too long for one line; say it in fewer words
+empty_line: the line is empty; say what it shall say
+unknown_op: this version knows no such change; name one of those in the manual
+duplicate: the memory has this already; search finds it
+pending: another program writes into the note now; \
+leave it alone for a moment: the change is made by itself
+a person wrote the item: you wrote this line, so the bot asks
+it looks like an instruction to the bot: this reads like an order to the bot; who said it?
+both changed the same place: changed on two devices; which is right?
+it is unknown which of two similar lines replaces the other: two lines look alike; \
+choose what to keep
+""".splitlines()
+)
+"""Code of an outcome or a reason → the reason for people; what to do now"""
 _ITEM_OPS = frozenset({"remove", "replace", "archive"})
 
 
 def explained(code: str, op: object, headings: Sequence[str] = ()) -> str:
-    """Returns why an op did nothing, as a sentence with the next step; empty where nothing helps.
+    """Returns why an op did nothing or waits, with the next step; empty for an unknown reason.
 
-    `code` is an outcome or the reason of a refusal, `headings` are those of the note.
+    `code` is an outcome, or the reason of a refusal, a proposal or a conflict; `headings` are those
+    of the note.
     """
-    name = op.get("op") if isinstance(op, Mapping) else None
+    name = _name(op)
     if code == "noop_no_match" and name not in _ITEM_OPS:
         return ""
     if code == "noop_dup":
         return "the item says that already" if name == "replace" else ""
-    sections = "add one with `vault-memory add-heading`"
+    places = ", ".join(headings)
+    sections = 'add one, or give `""`, which means the text above the first heading'
     if headings:
-        sections = f"name one of these, or {sections}: {', '.join(headings)}"
-    elif code == "heading_missing":
-        sections += ', or give `""`, which means the text above the first heading'
+        sections = f"name one of these, or add one: {places}"
     # Fault: more words do not tell apart two items that say the same.
     if code == "multiple_matches" and headings:
         code = "several_headings"
-    return _NEXT_STEPS.get(code, "").format(sections=sections, places=", ".join(headings))
+    return _REASONS.get(code, "").format(sections=sections, places=places)
+
+
+def reason_words(reason: str, headings: Sequence[str] = ()) -> str:
+    """Returns a reason for people, with the next step; one that is not in the table as it is."""
+    return explained(reason, None, headings) or reason.replace("_", " ")
 
 
 def did_nothing(op: object, outcome: str) -> bool:
     """Returns whether an op that should change an item found nothing to change."""
-    name = op.get("op") if isinstance(op, Mapping) else None
-    return outcome != "applied" and name in _ITEM_OPS
+    return outcome != "applied" and _name(op) in _ITEM_OPS
+
+
+def _name(op: object) -> object:
+    return op.get("op") if isinstance(op, Mapping) else None
 
 
 class _OpFields(dict[str, object]):

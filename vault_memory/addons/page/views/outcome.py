@@ -9,7 +9,7 @@ from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.errors import UsageError
-from vault_memory.rules.edits.op_words import in_words
+from vault_memory.rules.edits.op_words import explained, in_words, reason_words
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import RememberedJson
@@ -17,25 +17,8 @@ if TYPE_CHECKING:
 
 WAITS = 202
 REFUSED = 409
-_WAIT_HINT = "leave the note alone for a moment: the change is made by itself"
-_REFUSALS: Mapping[str, tuple[str, str]] = {
-    "heading_missing": (
-        "the note has no such section",
-        "open the note, and choose one of its sections",
-    ),
-    "a person wrote the item": ("a person wrote the item", "change it in the note itself"),
-    "deleted_by_person": (
-        "a person deleted this on purpose",
-        "write it into the note itself to have it again",
-    ),
-    "not_text": ("the note is no text", "open the file in the program that made it"),
-    "would_change_structure": (
-        "the text would change the sections around it",
-        "write it on one line, and begin it with a word",
-    ),
-}
-"""Reason of the editor → the same for people, and what they can do"""
-_OTHER_HINT = "open the note, see how it is now, and try again"
+_WAIT_HINT = "Leave the note alone for a moment: the change is made by itself"
+_OTHER_HINT = "Open the note, see how it is now, and try again"
 
 
 class Refusal(NamedTuple):
@@ -93,17 +76,10 @@ def secret_question(viewer: Viewer, action: str, form: object) -> PageView | Non
     return _outcome("Not done yet", REFUSED, note, [_SECRET], to, again)
 
 
-_NOT_REMEMBERED = {
-    "duplicate": Refusal("", "The memory has this already.", "Search finds it."),
-    "pending": Refusal("", "Another program writes into the note now.", _WAIT_HINT),
-}
-
-
 def not_remembered(text: str, remembered: "RememberedJson", to: str) -> PageView:
     """Return why a text was not remembered, or not yet."""
-    refusal = _NOT_REMEMBERED.get(remembered["outcome"])
-    refusal = refusal or Refusal("", remembered["reason"], _OTHER_HINT)
-    return _outcome("Not done", WAITS, remembered["note"], [refusal._replace(op=text)], to)
+    words = explained(remembered["outcome"], None) or reason_words(remembered["reason"])
+    return _outcome("Not done", WAITS, remembered["note"], [_refusal(text, words)], to)
 
 
 def _outcome(
@@ -121,12 +97,15 @@ def _outcome(
 def _pending(edit: "Edit") -> Iterator[Refusal]:
     for op in edit.pending:
         reason = op.explanation or op.reason
-        yield Refusal(in_words(op.op), f"it waits: {reason}", _WAIT_HINT)
+        yield Refusal(in_words(op.op), f"It waits: {reason}", _WAIT_HINT)
 
 
 def _rejected(edit: "Edit") -> Iterator[Refusal]:
     for op in edit.rejected:
-        reason, hint = _REFUSALS.get(op.reason, (op.reason, _OTHER_HINT))
-        if op.headings:
-            hint = f"{hint}: {', '.join(op.headings)}"
-        yield Refusal(in_words(op.op), reason, hint)
+        yield _refusal(in_words(op.op), reason_words(op.reason, op.headings))
+
+
+def _refusal(op: str, words: str) -> Refusal:
+    """Return a refusal for the reason and the next step, each as a sentence."""
+    reason, _, hint = (part[:1].upper() + part[1:] for part in words.partition("; "))
+    return Refusal(op, reason, hint or _OTHER_HINT)
