@@ -20,7 +20,7 @@ def test_today_shows_a_save_and_leaves_a_half_typed_form_alone(
     append(house, "Likes the smell of tar")
     signed_in()
     script_runs(tab)
-    expect(tab.locator("#state")).to_contain_text("live")
+    expect(tab.locator("#state")).to_contain_text("Live")
 
     append(house, "Whistles before rain")
 
@@ -31,20 +31,20 @@ def test_today_shows_a_save_and_leaves_a_half_typed_form_alone(
     script_runs(tab)
     form = tab.locator("#add-fact")
     form.get_by_text("Add a fact").click()
-    form.get_by_label("Predicate").press_sequentially("plays")
+    form.get_by_label("How").press_sequentially("plays")
     append(house, "Sings on the gallery")
     # Where a person types, the news waits for a click.
     offer = tab.get_by_role("button", name="new").or_(
         tab.get_by_role("button", name="Changed: show")
     )
     expect(offer).to_be_visible()
-    expect(form.get_by_label("Predicate")).to_be_focused()
-    form.get_by_label("Object").press_sequentially("the concertina")
+    expect(form.get_by_label("How")).to_be_focused()
+    form.get_by_label("What").press_sequentially("the concertina")
     offer.click()
 
     expect(tab.locator("#about")).to_contain_text("Sings on the gallery")
-    expect(form.get_by_label("Predicate")).to_have_value("plays")
-    expect(form.get_by_label("Object")).to_have_value("the concertina")
+    expect(form.get_by_label("How")).to_have_value("plays")
+    expect(form.get_by_label("What")).to_have_value("the concertina")
     expect(form).to_have_attribute("open", "")
 
 
@@ -72,12 +72,12 @@ def test_the_status_line_tells_when_the_daemon_ends_and_comes_back(
     state = tab.locator("#state")
     with house.daemon() as daemon:
         signed_in()
-        expect(state).to_contain_text("live")
+        expect(state).to_contain_text("Live")
         tab.evaluate("window.sameDocument = true")
         daemon.kill()
         expect(state).to_contain_text("no daemon")
     with house.daemon() as daemon:
-        expect(state).to_contain_text("live")
+        expect(state).to_contain_text("Live")
         append(house, "Whistles before rain")
         expect(tab.locator("#today")).to_contain_text("Whistles before rain")
     assert tab.evaluate("window.sameDocument") is True
