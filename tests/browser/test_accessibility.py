@@ -108,7 +108,7 @@ def test_everybody_can_read_every_view_of_an_empty_vault(empty_house: Outside, t
     process = WebProcess(empty_house)
     try:
         tab.goto(process.start())
-        problems = _problems_here(tab, "/open")
+        problems = problems_here(tab, "/open")
         open_link(tab, process.link())
         problems += _problems(tab, _addresses(empty_house))
     finally:
@@ -125,15 +125,15 @@ def test_everybody_can_read_the_answers_to_buttons(
     script_runs(tab)
     tab.keyboard.press("?")
     expect(tab.get_by_role("dialog")).to_be_visible()
-    problems += _problems_here(tab, "the keys")
+    problems += problems_here(tab, "the keys")
     tab.keyboard.press("Escape")
 
     tab.get_by_role("button", name="Undo this night").click()
     expect(tab.locator("main")).to_contain_text("Nothing was changed yet")
-    problems += _problems_here(tab, "what a night would undo")
+    problems += problems_here(tab, "what a night would undo")
     tab.get_by_role("button", name="Undo the night").click()
     expect(tab.locator("#notice")).to_be_focused()
-    problems += _problems_here(tab, "a night undone")
+    problems += problems_here(tab, "a night undone")
 
     goto(tab, f"/edit/{acts.USER}")
     box = tab.get_by_role("textbox", name="Text")
@@ -142,10 +142,10 @@ def test_everybody_can_read_the_answers_to_buttons(
     note.write_text(note.read_text("utf-8").replace("some honey", "no honey"), "utf-8")
     tab.get_by_role("button", name="Save").click()
     expect(tab.get_by_role("alert")).to_be_visible()
-    problems += _problems_here(tab, "a conflict of a save")
+    problems += problems_here(tab, "a conflict of a save")
     tab.get_by_role("button", name="Save").click()
     expect(tab.locator("#notice")).to_be_visible()
-    problems += _problems_here(tab, "the notice of a save")
+    problems += problems_here(tab, "the notice of a save")
 
     assert not problems, "\n".join(problems)
 
@@ -155,7 +155,7 @@ def test_a_view_with_faults_is_noticed(signed_in: Web, tab: "Page") -> None:
     script_runs(tab)
     tab.evaluate(FAULTS)
 
-    problems = _problems_here(tab, "/")
+    problems = problems_here(tab, "/")
 
     assert any("color-contrast" in problem for problem in problems)
     assert any("label" in problem for problem in problems)
@@ -196,11 +196,11 @@ def _problems(
         assert status < 500, address
         if name := shots.get(address, ""):
             _take(tab, name)
-        problems += _problems_here(tab, address)
+        problems += problems_here(tab, address)
     return problems
 
 
-def _problems_here(tab: "Page", address: str) -> list[str]:
+def problems_here(tab: "Page", address: str) -> list[str]:
     """What is wrong with the view that the tab shows."""
     from axe_playwright_python.sync_playwright import Axe
 

@@ -20,14 +20,16 @@ class WebProcess:
     outside: Outside
     options: tuple[str, ...] = ()
     command: tuple[str, ...] = ("web", "--no-browser")
+    names_vault: bool = True
     process: "subprocess.Popen[str] | None" = None
     lines: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
     errors: list[str] = field(default_factory=list)
 
     def start(self) -> str:
         """Starts it. Returns the link that it prints."""
+        vault = ("--vault", str(self.outside.vault)) if self.names_vault else ()
         self.process = subprocess.Popen(
-            [*PROGRAM, "--vault", str(self.outside.vault), *self.command, *self.options],
+            [*PROGRAM, *vault, *self.command, *self.options],
             env=self.outside.environment,
             cwd=self.outside.home,
             stdin=subprocess.DEVNULL,

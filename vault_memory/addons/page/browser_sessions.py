@@ -157,6 +157,12 @@ class BrowserSessions:
             stored.links = []
         return count
 
+    def take_over(self, source: Path) -> None:
+        """Takes the sessions of another state folder over; those that are here stay."""
+        with self._changing() as stored:
+            more = _load(source / FILE).sessions
+            stored.sessions += [session for session in more if session not in stored.sessions]
+
     def count(self) -> int:
         """Returns how many sessions there are."""
         oldest = self._clock() - IDLE_SECONDS

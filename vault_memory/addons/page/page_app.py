@@ -24,7 +24,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Lifespan, Message, Receive, Scope, Send
 
 from vault_memory.addons.page import render
 from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSessions, Rights
@@ -38,7 +38,7 @@ from vault_memory.addons.page.page_routes import ROUTES, PageRoute
 from vault_memory.addons.page.passphrases import Passphrases
 from vault_memory.addons.page.running import PageAddress
 from vault_memory.addons.page.shared_answers import MachineSight, SharedAnswers
-from vault_memory.addons.page.signing import Signing, sign_in_target
+from vault_memory.addons.page.signing import Failure, Signing, sign_in_target
 from vault_memory.addons.page.viewer import SessionAccess, Viewer
 from vault_memory.addons.page.views.outcome import secret_question
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -188,19 +188,26 @@ def page_application(memory: VaultMemory, settings: PageSettings, hub: EventHub)
     viewers = Viewers(memory, settings.rights, shared)
     passphrases = Passphrases(state)
     page = PageParts(memory, settings, guard, viewers, hub, passphrases)
+    failure = partial(_failure, page)
     routes = [
-        Route("/static/{name}", partial(_static, page), methods=["GET"]),
         Route("/events", partial(_events, page), methods=["GET"]),
-        *Signing(guard, partial(_failure, page), memory.root.name, passphrases).routes(),
+        *Signing(guard, failure, memory.root.name, passphrases).routes(),
         *_view_routes(page),
     ]
+    return guarded_app(guard, failure, routes, partial(_lifespan, page))
+
+
+def guarded_app(
+    guard: Guard, failure: Failure, routes: Sequence[Route], lifespan: Lifespan[Starlette]
+) -> Starlette:
+    """Returns an app that checks each request, and answers with the headers of the page."""
     app = Starlette(
-        routes=routes,
-        middleware=[Middleware(_Headers), Middleware(_Checks, page=page)],
-        lifespan=partial(_lifespan, page),
+        routes=[Route("/static/{name}", _static, methods=["GET"]), *routes],
+        middleware=[Middleware(_Headers), Middleware(_Checks, guard=guard, failure=failure)],
+        lifespan=lifespan,
         exception_handlers={
-            HTTPException: partial(_http_error, page),
-            Exception: partial(_bug, page),
+            HTTPException: partial(_http_error, failure),
+            Exception: partial(_bug, failure),
         },
     )
     app.router.redirect_slashes = False
@@ -236,7 +243,7 @@ def _view_routes(page: PageParts) -> list[Route]:
     ]
 
 
-async def _static(page: PageParts, request: Request) -> Response:
+async def _static(request: Request) -> Response:
     response = render.asset(request.path_params["name"])
     if response is None:
         raise HTTPException(404)
@@ -337,20 +344,19 @@ def error_view(
     return render.html("error.html", data, status)
 
 
-async def _http_error(page: PageParts, request: Request, error: Exception) -> Response:
+async def _http_error(failure: Failure, request: Request, error: Exception) -> Response:
     """Returns the view of an error that the router found."""
     assert isinstance(error, HTTPException)
     refusal = NotHere()
     refusal.http_status = error.status_code
-    response = _failure(page, refusal, request)
+    response = failure(refusal, request)
     response.headers.update(error.headers or {})
     return response
 
 
-async def _bug(page: PageParts, request: Request, error: Exception) -> Response:
+async def _bug(failure: Failure, request: Request, error: Exception) -> Response:
     """Returns the view of an error that nobody expected; the log has its traceback."""
-    failed = PageFailed()
-    response = _failure(page, failed, request)
+    response = failure(PageFailed(), request)
     # This answer passes no middleware.
     response.headers.update(render.HEADERS)
     return response
@@ -380,9 +386,10 @@ class _Checks:
     OPEN = ("/static/", "/open/", "/sign-in", "/connect/")
     """Paths that need no session"""
 
-    def __init__(self, app: ASGIApp, page: PageParts) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, failure: Failure) -> None:
         self._app = app
-        self._page = page
+        self._guard = guard
+        self._failure = failure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -392,13 +399,13 @@ class _Checks:
         try:
             self._check(request)
         except VaultMemoryError as error:
-            response = _failure(self._page, error, request)
+            response = self._failure(error, request)
             await response(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
     def _check(self, request: Request) -> None:
-        guard = self._page.guard
+        guard = self._guard
         guard.check_host(request)
         guard.check_origin(request)
         if request.url.path.startswith(self.OPEN):

@@ -1,30 +1,24 @@
 """`web`: the page, where people see, correct and take back in a browser what is remembered."""
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.addons.page import (
-    browser_sessions,
-    events,
-    page_app,
-    passphrases,
-    running,
-    shared_answers,
-)
+from vault_memory.addons.page import browser_sessions, passphrases, running
+from vault_memory.addons.page.vault_page import VaultPage
 from vault_memory.cli import listener_settings
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
-from vault_memory.errors import UsageError
+from vault_memory.config.server_sections import Serve
+from vault_memory.errors import NoVault, UsageError
 from vault_memory.http import listen
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vault_memory.addons.page.browser_sessions import Rights
     from vault_memory.addons.page.running import PageAddress, RunningPage
     from vault_memory.api.vault_memory import VaultMemory
@@ -78,7 +72,8 @@ def web(
 ) -> None:
     """Show in a browser what is remembered: see it, correct it, take it back.
 
-    The page runs until Ctrl-C. The printed link works once, within 5 minutes.
+    The page runs until Ctrl-C. The printed link works once, within 5 minutes. Where no vault
+    is named or around, the page asks for its folder.
 
     \b
     Examples:
@@ -87,22 +82,35 @@ def web(
       vault-memory web --link
     """
     need("web")
-    with context.open() as memory:
+    needs_vault = any((link, sign_out, passphrase, options.users, options.read_only))
+    memory = _open(context, needs_vault=needs_vault)
+    if memory is None:
+        _serve(context, options, None)
+        return
+    with memory:
         state = memory.vault.state.path
         if sign_out:
             _sign_out(context, state)
         elif passphrase:
             _set_passphrase(context, state, options.users)
-        elif link:
-            page = running.find_page(memory.root, state)
-            if page is None:
-                raise running.NoPage
-            _print_link(context, state, page, options)
         elif page := running.find_page(memory.root, state):
-            context.say("the page runs already; this is one more link to it")
+            if not link:
+                context.say("the page runs already; this is one more link to it")
             _print_link(context, state, page, options)
+        elif link:
+            raise running.NoPage
         else:
-            _serve(context, memory, options)
+            _serve(context, options, memory)
+
+
+def _open(context: Context, *, needs_vault: bool) -> "VaultMemory | None":
+    """Open the vault; None without one. Raises NoVault where the options are about a vault."""
+    try:
+        return context.open()
+    except NoVault:
+        if needs_vault:
+            raise
+        return None
 
 
 def _sign_out(context: Context, state: "Path") -> None:
@@ -153,36 +161,29 @@ def _check_rights(page: "RunningPage", users: Sequence[str]) -> None:
             )
 
 
-def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None:
-    place = _address(memory, options)
+def _serve(context: Context, options: WebOptions, memory: "VaultMemory | None") -> None:
+    """Serve the page of a vault; without one, ask for its folder first."""
+    root = memory.root if memory else None
+    place = _address(root or Path.cwd(), options)
     host = options.host or LOOPBACK
     listening = listen.at_address(host, place.port)
     place = place._replace(port=listening.getsockname()[1])
-    serve = memory.vault.config.serve
-    listener_settings.warn_if_unencrypted(context, serve._replace(host=host, socket=""))
-    settings = page_app.PageSettings(
-        place,
-        options.rights(),
-        serve.allowed_hosts,
-        shared_answers.MachineSight(folder=_folder(memory, host)),
-    )
-    hub = events.EventHub(memory)
-    app = page_app.page_application(memory, settings, hub)
-    page = running.RunningPage(place.url, options.rights())
-    state = memory.vault.state.path
-    with running.announced(state, page):
+    listener_settings.warn_if_unencrypted(context, Serve(host=host))
+    with TemporaryDirectory() as waiting:
+        state = memory.vault.state.path if memory else Path(waiting)
+        page = VaultPage(root, context.config, place, options.rights(), Path(waiting))
         listen.listen(
-            app,
+            page,
             listening,
-            lambda: open_page(context, state, page.url, in_browser=not options.no_browser),
-            hub.stop,
+            lambda: open_page(context, state, place.url, in_browser=not options.no_browser),
+            page.stop,
         )
     context.say("stopped")
 
 
-def _address(memory: "VaultMemory", options: WebOptions) -> "PageAddress":
+def _address(root: Path, options: WebOptions) -> "PageAddress":
     """Return the address of the page: that of the options, else the vault's own."""
-    place = running.default_address(memory.root)
+    place = running.default_address(root)
     port = place.port if options.port is None else options.port
     return running.PageAddress(options.host or place.host, port)
 
@@ -207,9 +208,3 @@ def open_page(context: Context, state: "Path", url: str, *, in_browser: bool) ->
     link = print_link(context, state, page)
     if in_browser and context.can_ask():
         click.launch(str(running.write_opener(state, link)))
-
-
-def _folder(memory: "VaultMemory", host: str) -> str:
-    """Return where the vault is; empty where others than this machine may reach the page."""
-    is_reached = memory.vault.config.serve.allowed_hosts or not listen.is_local(host)
-    return "" if is_reached else os.path.abspath(memory.root)

@@ -86,6 +86,7 @@ ROUTES = (
     PageRoute("GET", "/trash", conflicts_view.show_trash, conflicts_view.TrashFields),
     PageRoute("POST", "/trash/restore", conflicts_view.restore, conflicts_view.RestoreFields),
     PageRoute("GET", "/setup", upkeep_views.show_setup, upkeep_views.SetupFields),
+    PageRoute("POST", "/setup/undo", upkeep_views.undo_setup, upkeep_views.SetupFields),
     PageRoute("POST", "/setup/sign-out", upkeep_views.sign_out, upkeep_views.SetupFields),
     PageRoute("POST", "/setup/layout", upkeep_views.set_layout, upkeep_views.NameFields),
     PageRoute("POST", "/setup/owner", upkeep_views.name_owner, upkeep_views.NameFields),

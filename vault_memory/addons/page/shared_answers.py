@@ -96,6 +96,10 @@ class MachineSight(NamedTuple):
     """the programs that `install` connects"""
     folder: str = ""
     """where the vault is; empty where other machines reach the page"""
+    reopen: Callable[[], None] = lambda: None
+    """opens the vault again, with its new configuration"""
+    undo: Callable[[], None] | None = None
+    """takes back that the folder became a vault on this page"""
 
 
 THIS_MACHINE = MachineSight()

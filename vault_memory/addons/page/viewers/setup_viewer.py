@@ -94,6 +94,18 @@ class SetupViewer:
         """Return the programs that a command connects with the vault."""
         return host_rows(self._memory, self._machine, self._memory.scopes())
 
+    def check_unused(self) -> None:
+        """Raise UsageError when something was written to the vault, or waits to be."""
+        if (
+            self._memory.log()
+            or self.has_daemon()
+            or any(row.wired != "no" for row in self.hosts())
+        ):
+            raise UsageError(
+                "the vault is in use by now, so it stays one",
+                hint="`vault-memory uninstall` takes all of ours away but the notes",
+            )
+
     def set_layout(self, name: str) -> None:
         """Write a layout into the configuration, as `layout NAME` does. Raises ConfigError."""
         if name not in SUMMARIES:
@@ -142,9 +154,9 @@ def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str])
     if checks is None or not machine.hosts:
         return []
     statuses = [status for status in checks.statuses(memory) if not status.project]
-    here = [status for status in statuses if any(is_here(file.path) for file in status.files)]
-    if not here:
-        here = [replace(statuses[0], host="HOST")]
+    present = [status for status in statuses if any(is_here(file.path) for file in status.files)]
+    if not present:
+        present = [replace(statuses[0], host="HOST")]
     vault = f"--vault {shlex.quote(machine.folder)} " if machine.folder else ""
     user = shlex.quote(_person_of(memory, scopes))
     return [
@@ -154,7 +166,7 @@ def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str])
             status.wired,
             status.last_started.isoformat() if status.last_started else "",
         )
-        for status in here
+        for status in present
     ]
 
 

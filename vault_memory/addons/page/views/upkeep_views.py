@@ -2,7 +2,7 @@
 
 import msgspec
 
-from vault_memory.addons.page.page_answers import PageView, Redirect
+from vault_memory.addons.page.page_answers import NotHere, PageView, Redirect
 from vault_memory.addons.page.shared_answers import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
@@ -84,12 +84,23 @@ def show_setup(viewer: Viewer, query: SetupFields) -> PageView:
         "next_night": next_night.isoformat() if next_night else "",
         "hosts": setup.hosts(),
         "browsers": setup.browsers.count(),
+        "can_undo": viewer.shared.machine.undo is not None,
     }
     return PageView("setup.html", "Vault", data)
 
 
 def name_owner(viewer: Viewer, form: NameFields) -> Redirect:
     viewer.setup().name_owner(form.name.strip())
+    viewer.shared.machine.reopen()
+    return Redirect(SETUP)
+
+
+def undo_setup(viewer: Viewer, form: SetupFields) -> Redirect:
+    undo = viewer.shared.machine.undo
+    if undo is None:
+        raise NotHere
+    viewer.setup().check_unused()
+    undo()
     return Redirect(SETUP)
 
 
@@ -100,11 +111,13 @@ def sign_out(viewer: Viewer, form: SetupFields) -> Redirect:
 
 def set_layout(viewer: Viewer, form: NameFields) -> Redirect:
     viewer.setup().set_layout(form.name)
+    viewer.shared.machine.reopen()
     return Redirect(SETUP)
 
 
 def switch_meaning(viewer: Viewer, form: MeaningFields) -> Redirect:
     viewer.setup().switch_meaning(form.state)
+    viewer.shared.machine.reopen()
     return Redirect(SETUP)
 
 
@@ -112,5 +125,5 @@ def _must_restart(setup: SetupViewer) -> bool:
     """Return whether the page still works with what was written before."""
     used, written = setup.used(), setup.written()
     # A layout that the program chose is in the state folder, not in the configuration.
-    is_new_layout = bool(written.layout.name) and used.layout != written.layout
+    is_new_layout = written.layout.name not in ("", used.layout.name)
     return is_new_layout or used.embedding != written.embedding
