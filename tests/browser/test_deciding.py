@@ -30,7 +30,7 @@ def test_proposals_are_approved_and_rejected(signed_in: Web, house: Outside, tab
     assert (house.vault / USER).read_bytes() == before
 
     proposals.get_by_role("button", name="Approve").click()
-    expect(tab.locator("main")).to_contain_text("No proposal waits for you")
+    expect(tab.locator("main")).to_contain_text("Nothing waits.")
     text = (house.vault / USER).read_text("utf-8")
     assert acts.LEFT_HANDED not in text
     assert GREW_UP in text
@@ -62,14 +62,14 @@ def test_a_conflict_is_resolved_by_hand(signed_in: Web, house: Outside, tab: "Pa
     goto(tab, f"/conflicts/{conflict['id']}")
     script_runs(tab)
 
-    tab.get_by_text("By hand").click()
+    tab.get_by_text("Write it by hand").click()
     box = tab.get_by_role("textbox", name="Text")
     text = box.input_value()
     assert "too much honey" not in text
     box.fill(text.replace("some honey", "a spoon of honey"))
     tab.get_by_role("button", name="Save").click()
 
-    expect(tab.locator("main")).to_contain_text("No conflict waits for you")
+    expect(tab.locator("main")).to_contain_text("Nothing waits.")
     saved = (house.vault / USER).read_text("utf-8")
     assert "her tea with a spoon of honey" in saved
     assert not house.ok("conflicts")["items"]
@@ -109,8 +109,7 @@ def test_a_thrown_copy_comes_back_from_the_trash(
 
     tab.get_by_role("button", name="Restore: ").click()
 
-    expect(tab.get_by_role("heading", name="Conflicts")).to_be_visible()
-    expect(tab.locator("main")).to_contain_text("USER.sync-conflict-20260520")
+    expect(tab.get_by_role("heading", name="Changed on two devices")).to_be_visible()
     assert len(list((house.vault / USER).parent.glob("*sync-conflict*"))) == 1
 
 

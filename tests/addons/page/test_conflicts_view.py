@@ -69,18 +69,59 @@ def test_a_conflict_names_both_sides_and_what_they_changed(own_page: ServedPage)
     copy_id = leave_copy(own_page.memory)
     browser = own_page.browser("mira")
 
-    listed = browser.get("/conflicts").text
+    listed = browser.get("/inbox").text
     shown = browser.get(f"/conflicts/{copy_id}").text
 
     for text in (listed, shown):
-        assert "the copy of Syncthing, 2026-05-26 12:00:00" in text
-        assert COPY in text
-        assert "before 07:00" in TAG.sub("", text)
+        assert "Syncthing" in text
+        assert 'datetime="2026-05-26 12:00:00"' in text
         assert "newer" not in text
     assert f'href="/conflicts/{copy_id}"' in listed
-    assert "All of the texts" in shown
-    for button in ("Keep both", "Take copy", "Discard"):
-        assert f'aria-label="{button}: {MIRAS}, the copy of Syncthing' in listed
+    assert "before 07:00" in TAG.sub("", shown)
+    for button in ("Keep this", "Take that", "Keep both"):
+        assert f'aria-label="{button}: Profile, line ' in shown
+    for button in ("Keep this note whole", "Take the other whole"):
+        assert f'aria-label="{button}: Profile"' in shown
+
+
+def test_the_list_of_conflicts_is_a_part_of_the_review(own_page: ServedPage) -> None:
+    answer = own_page.browser("mira").get("/conflicts")
+
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/inbox"
+
+
+@pytest.mark.parametrize(
+    ("choice", "left", "gone"),
+    [("keep", "06:30", "07:00"), ("take", "07:00", "06:30"), ("both", "07:00", "09:00")],
+)
+def test_one_place_is_settled_and_the_other_waits(
+    own_page: ServedPage, choice: str, left: str, gone: str
+) -> None:
+    memory = own_page.memory
+    before = read(memory)
+    path = copy_path(memory)
+    changed = before.replace("before 06:30", "before 07:00").replace("much honey", "little honey")
+    path.write_text(changed, "utf-8")
+    [copy] = memory.conflicts()
+    [place] = [place for place in copy.places if "06:30" in place.note]
+    browser = own_page.browser("mira")
+    fields = {"id": copy.id, "place": place.id, "choice": choice}
+
+    answer = browser.post("/resolve/place", fields)
+
+    assert answer.headers["location"].startswith(f"/conflicts/{copy.id}?done=")
+    text = read(memory)
+    assert f"before {left}" in text
+    assert f"before {gone}" not in text
+    view = browser.get(answer.headers["location"]).text
+    assert 'id="notice"' in view
+    assert place.id not in view
+    assert len(next(iter(memory.conflicts())).places) == 1
+    assert browser.post("/resolve/place", fields).status_code == 400
+    browser.post("/log/undo", {"id": memory.log(MIRAS)[-1].id, "to": "/inbox"})
+    assert read(memory) == before
+    assert len(next(iter(memory.conflicts())).places) == 2
 
 
 def test_merge_brings_the_new_line_and_can_be_undone(own_page: ServedPage) -> None:
@@ -93,9 +134,9 @@ def test_merge_brings_the_new_line_and_can_be_undone(own_page: ServedPage) -> No
 
     assert "Sings at night" in read(memory)
     assert 'id="notice"' in view
-    assert "No conflict waits for you" in view
+    assert "Nothing waits." in view
     record = memory.log(MIRAS)[-1].id
-    browser.post("/log/undo", {"id": record, "to": "/conflicts"})
+    browser.post("/log/undo", {"id": record, "to": "/inbox"})
     assert read(memory) == before
 
 
@@ -141,7 +182,7 @@ def test_merge_of_what_both_changed_is_refused_with_the_reason(own_page: ServedP
 
     assert answer.status_code == 409
     assert 'role="alert"' in answer.text
-    assert "Keep both lines" in answer.text
+    assert "Keep this note" in answer.text
     assert read(memory) == before
     assert memory.conflicts()
 
@@ -189,7 +230,7 @@ def test_by_hand_overwrites_nothing_that_an_editor_saved_meanwhile(own_page: Ser
     assert answer.status_code == 409, answer.text
     assert 'role="alert"' in answer.text
     assert "before 06:45" in answer.text
-    assert "before 05:00" in answer.text
+    assert "before 05:00" in TAG.sub("", answer.text)
     assert read(memory) == saved
     assert copy_path(memory).exists()
 
@@ -221,7 +262,7 @@ def test_a_copy_that_changed_meanwhile_is_not_thrown_away(own_page: ServedPage) 
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("button", ["merge", "both", "take", "discard", "hand"])
+@pytest.mark.parametrize("button", ["merge", "both", "take", "discard", "hand", "place"])
 def test_the_conflict_of_another_person_is_as_an_absent_one(
     own_page: ServedPage, button: str
 ) -> None:
@@ -233,7 +274,8 @@ def test_the_conflict_of_another_person_is_as_an_absent_one(
     browser = own_page.browser("mira")
     absent = "f" * len(copy_id)
     nothing = b64encode(b"").decode()
-    fields = {"text": "", "shown": nothing, "base": nothing} if button == "hand" else {}
+    texts = {"text": "", "shown": nothing, "base": nothing}
+    fields = {"hand": texts, "place": {"place": "a", "choice": "take"}}.get(button, {})
 
     foreign = browser.post(f"/resolve/{button}", {**fields, "id": copy_id})
     missing = browser.post(f"/resolve/{button}", {**fields, "id": absent})
@@ -244,22 +286,18 @@ def test_the_conflict_of_another_person_is_as_an_absent_one(
     assert foreign.text.replace(copy_id, absent) == missing.text
     assert shown.status_code == nowhere.status_code
     assert shown.text.replace(copy_id, absent) == nowhere.text
-    listed = browser.get("/conflicts").text
-    assert "No conflict waits for you" in listed
+    listed = browser.get("/inbox").text
+    assert "Nothing waits." in listed
     assert "1 conflict" not in listed
     assert read(memory, TOMAS) == before
     assert memory.conflicts()
-
-
-def test_no_conflict_is_said_in_words(page: ServedPage) -> None:
-    assert "No conflict waits for you" in page.browser().get("/conflicts").text
 
 
 def test_a_reader_of_conflicts_gets_no_button(own_page: ServedPage) -> None:
     copy_id = leave_copy(own_page.memory)
     browser = own_page.browser("mira", may_write=False)
 
-    for path in ("/conflicts", f"/conflicts/{copy_id}"):
+    for path in ("/inbox", f"/conflicts/{copy_id}"):
         main = browser.get(path).text.partition("<main")[2].partition("</main>")[0]
         assert "<form" not in main
         assert "<textarea" not in main
@@ -271,10 +309,9 @@ def test_hostile_texts_of_a_copy_stay_texts(own_page: ServedPage) -> None:
     copy_id = leave_copy(memory, new=hostile)
     browser = own_page.browser("mira")
 
-    for path in ("/conflicts", f"/conflicts/{copy_id}"):
-        text = browser.get(path).text
-        assert "<script>" not in text
-        assert "{{7*7}}" in text
+    for path in ("/inbox", f"/conflicts/{copy_id}"):
+        assert "<script>" not in browser.get(path).text
+    assert "{{7*7}}" in TAG.sub("", browser.get(f"/conflicts/{copy_id}").text)
 
 
 def test_a_copy_of_a_missing_note_can_be_taken(own_page: ServedPage) -> None:

@@ -193,6 +193,13 @@ def press_of_conflict(button: str, command: str) -> Prepare:
     return prepare
 
 
+def take_one_place(memory: VaultMemory) -> Press:
+    copy = leave_copy(memory, "before 06:30", "before 07:00")
+    [place] = next(iter(memory.conflicts())).places
+    fields = {"id": copy, "place": place.id, "choice": "take"}
+    return Press("/resolve/place", fields, ("conflicts", "take", copy, "--place", place.id))
+
+
 def merge_a_copy(memory: VaultMemory) -> Press:
     end = "- [plan] Learn enough Chinese to read a menu by autumn (2026-04-07)"
     copy = leave_copy(memory, end, f"{end}\n- Sings at night")
@@ -298,6 +305,7 @@ BUTTONS: dict[str, Prepare] = {
     "keep both": press_of_conflict("both", "merge --both"),
     "discard a copy": press_of_conflict("discard", "discard"),
     "take a copy": press_of_conflict("take", "take"),
+    "take one place": take_one_place,
     "resolve by hand": resolve_by_hand,
     "restore from the trash": restore_from_the_trash,
 }

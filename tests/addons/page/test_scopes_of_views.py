@@ -22,8 +22,11 @@ WORDS = {"mira": "velleda", "tomas": "zorblax"}
 """Person → the word that all of their own texts have"""
 NO_WORD = "qwertyu"
 NIGHTS = {"mira": "2026-05-27", "tomas": "2026-06-03"}
-WITHOUT_WORDS = {"/connection", "/doctor", "/nights", "/search", "/setup", "/source", "/sync"}
-"""Views that show no text of a note, and those that wait for a question"""
+WITHOUT_WORDS = {
+    *("/conflicts", "/connection", "/doctor", "/nights"),
+    *("/search", "/setup", "/source", "/sync"),
+}
+"""Views that show no text of a note or lead to another one, and those that wait for a question"""
 PERSONS = [("mira", "tomas"), ("tomas", "mira")]
 """Who looks, and whose things they may not see"""
 

@@ -58,8 +58,8 @@ def test_a_discarded_copy_comes_back_as_a_conflict(own_page: ServedPage) -> None
     assert "Copy of Profile" in listed
     assert "by hand" in listed
     assert 'aria-label="Restore: ' in listed
-    assert answer.headers["location"] == "/conflicts"
-    assert COPY in browser.get("/conflicts").text
+    assert answer.headers["location"] == "/inbox"
+    assert "Changed on two devices" in browser.get("/inbox").text
     assert "The trash is empty" in browser.get("/trash").text
 
 

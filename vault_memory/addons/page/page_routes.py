@@ -65,6 +65,7 @@ ROUTES = (
     PageRoute("GET", "/conflicts/{id}", conflicts_view.show, conflicts_view.ConflictFields),
     PageRoute("POST", "/resolve/merge", conflicts_view.merge, conflicts_view.ConflictFields),
     PageRoute("POST", "/resolve/both", conflicts_view.keep_both, conflicts_view.ConflictFields),
+    PageRoute("POST", "/resolve/place", conflicts_view.settle_place, conflicts_view.PlaceFields),
     PageRoute("POST", "/resolve/take", conflicts_view.take, conflicts_view.ConflictFields),
     PageRoute("POST", "/resolve/discard", conflicts_view.discard, conflicts_view.ConflictFields),
     PageRoute(

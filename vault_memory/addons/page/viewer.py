@@ -70,16 +70,6 @@ class NightViewer:
             return None
         return self._memory.learning.next_night()
 
-    def report_html(self, night: str) -> Markup:
-        """Return the report of a night as HTML; empty without one."""
-        try:
-            reports = self.reports(since=date.fromisoformat(night))
-        except ValueError:
-            # The reason of a record may name a day that no calendar has.
-            return Markup()
-        texts = [report.text for report in reports if report.night == night]
-        return as_html(texts[0]) if texts else Markup()
-
 
 def as_html(report: str) -> Markup:
     """Return a report as HTML. It has names of notes and people, and no links."""

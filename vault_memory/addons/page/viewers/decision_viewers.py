@@ -19,6 +19,7 @@ from vault_memory.rules.edits.stale_proposal import why_stale
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.plans.copy_places import PlaceChoice
     from vault_memory.edits.reports import ThrownNote
     from vault_memory.edits.versions import Waiting
     from vault_memory.rules.edits.audit_record import Proposal
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 20
 _CITED = re.compile(r"\bref:([^\s,;)]+)")
+_REF = re.compile(r"\s*\(ref:[^()]*\)")
+BY_PERSON = "a person wrote the item"
+BECAUSE = {BY_PERSON: "You wrote this line, so the bot asks."}
+"""Why the bot asks → how the page says it"""
 
 
 class ProposalRow(NamedTuple):
@@ -42,6 +47,11 @@ class ProposalRow(NamedTuple):
     suspicious: bool
     turns: tuple[str, ...]
     """the ids of the turns behind it"""
+    question: "ProposalQuestion"
+    heading: str
+    match: str
+    line: str
+    """the op, where one line is added or replaced"""
     before: str = ""
     """text of the note"""
     after: str = ""
@@ -84,12 +94,16 @@ def row_of_closed(proposal: Proposal) -> ProposalRow:
         id=proposal.id,
         note=proposal.note,
         words=words_of(proposal),
-        why=proposal.why,
+        why=BECAUSE.get(proposal.why) or _REF.sub("", proposal.why),
         ts=proposal.ts,
         state=proposal.state,
         reason=proposal.reason,
         suspicious=proposal.suspicious,
         turns=tuple(dict.fromkeys(_turns(proposal)))[:MOST_TURNS],
+        question=question_of(proposal),
+        heading=str(proposal.op.get("heading", "")),
+        match=str(proposal.op.get("match", "")),
+        line=str(proposal.op.get("line", "")),
     )
 
 
@@ -115,7 +129,6 @@ _QUESTIONS = {
     "replace": "Change a line?",
     "archive": "Archive a line?",
 }
-BY_PERSON = "a person wrote the item"
 
 
 def question_of(proposal: Proposal) -> ProposalQuestion:
@@ -183,13 +196,13 @@ class ProposalViewer:
             rows.append(row_of_open(proposal, notes[note]))
         return rows
 
-    def closed_rows(self, state: str) -> list[ProposalRow]:
-        """Return the proposals in a state, the newest first."""
+    def closed_rows(self) -> list[ProposalRow]:
+        """Return the proposals that are not open, the newest first."""
         proposals = proposals_of(self._memory.log(scopes=self._scopes)).values()
         rows = [
             row_of_closed(proposal)
             for proposal in proposals
-            if proposal.state == state and self._sees(proposal.note)
+            if proposal.state != "open" and self._sees(proposal.note)
         ]
         rows.sort(key=lambda row: row.ts, reverse=True)
         return rows[:MOST_CLOSED]
@@ -198,6 +211,13 @@ class ProposalViewer:
         """Return the writes that wait until their notes can be written."""
         writes = self._memory.edits.waiting()
         return [write for write in writes if self._sees(write.note)]
+
+    def revision(self, note: str) -> str:
+        """Return the revision of a note; empty for an absent one."""
+        try:
+            return self._memory.read(note).revision
+        except VaultMemoryError:
+            return ""
 
     def approve(self, proposal_id: str) -> "Edit":
         """Carry out a proposal. Raises UnclearId."""
@@ -236,6 +256,13 @@ class ConflictViewer:
         """Merge a copy into its note. Raises UnclearId."""
         calls = self._memory.conflicts
         return calls.merge([copy_id], both=both, scopes=self._scopes)
+
+    def settle_place(
+        self, copy_id: str, place_id: str, choice: "PlaceChoice"
+    ) -> "list[ResolvedConflict]":
+        """Decide one place of a copy. Raises UnclearId, UsageError, SaveConflict."""
+        calls = self._memory.conflicts
+        return calls.settle_place(copy_id, place_id, choice, scopes=self._scopes)
 
     def take(self, copy_id: str) -> "list[ResolvedConflict]":
         """Replace the text of the note by that of a copy. Raises UnclearId."""

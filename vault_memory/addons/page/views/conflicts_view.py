@@ -3,8 +3,7 @@
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -12,8 +11,8 @@ from vault_memory.addons.page import forms
 from vault_memory.addons.page.forms import OPEN_AGAIN, form_text
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.record_viewer import ChangedLines, read_diff
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
+from vault_memory.addons.page.wording import note_title
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
 from vault_memory.errors import UsageError
@@ -21,14 +20,12 @@ from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
+    from vault_memory.edits.plans.copy_places import CopyPlace
     from vault_memory.edits.reports import ThrownNote
-    from vault_memory.markdown.merging.three_way import Conflict
 
 
-CONFLICTS = "/conflicts"
+INBOX = "/inbox"
 DONE = ("merged", "taken", "discarded")
-LONGEST_TEXT = 262_144
-"""Letters of a text that a view shows"""
 MERGEABLE = ("identical", "contained", "mergeable")
 
 
@@ -37,12 +34,11 @@ MERGEABLE = ("identical", "contained", "mergeable")
 # Conflict copies as the page shows them: both sides, the merge, and what can be done.
 
 
-class ConflictPlace(NamedTuple):
-    """A place that both sides changed."""
-
-    section: str
-    in_note: str
-    in_copy: str
+WHY = {
+    "both changed the same place": "Changed on two devices: which is right?",
+    "it is unknown which of two similar lines": "Two lines look alike; choose what to keep.",
+}
+"""Reason of a conflict → how the page says it"""
 
 
 class ConflictRow(NamedTuple):
@@ -50,29 +46,15 @@ class ConflictRow(NamedTuple):
 
     id: str
     note: str
-    file_name: str
-    """of the copy"""
-    side: str
-    """which copy this is: by program and time"""
+    program: str
+    date: str
     why: str
-    places: tuple[ConflictPlace, ...]
+    places: "list[CopyPlace]"
+    """where it differs, and nobody decided yet"""
     can_merge: bool
     can_keep_both: bool
     can_take: bool
     can_discard: bool
-    diff: ChangedLines = ChangedLines()
-    """from the note to the copy"""
-
-
-class ConflictTexts(NamedTuple):
-    """The three texts of a conflict."""
-
-    saved: str
-    """when the note was saved; ISO 8601"""
-    note: str
-    merged: str | None
-    """None where there is no merged text"""
-    copy: str
 
 
 class HandText(NamedTuple):
@@ -86,45 +68,21 @@ class HandText(NamedTuple):
     """the bytes of the note, in base64"""
 
 
-def row_of(copy: "ConflictCopy") -> ConflictRow:
+def row_of(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
     """Return a copy without its texts."""
-    is_mergeable = copy.state in MERGEABLE
     is_log = copy.note.endswith(".jsonl") and copy.current is not None
+    why = viewer.conflicts.clean(copy.why)
     return ConflictRow(
         id=copy.id,
         note=copy.note,
-        file_name=copy.path.rpartition("/")[2],
-        side=_side(copy),
-        why=copy.why,
-        places=tuple(map(_place, copy.conflicts)),
-        can_merge=is_mergeable,
+        program=copy.program,
+        date=copy.date,
+        why=next((words for start, words in WHY.items() if why.startswith(start)), why),
+        places=copy.places,
+        can_merge=copy.state in MERGEABLE,
         can_keep_both=copy.state == "conflict" and copy.folded.result is not None,
         can_take=bool(copy.revision) and not is_log,
         can_discard=bool(copy.revision),
-    )
-
-
-def diff_of(copy: "ConflictCopy") -> ChangedLines:
-    """Return the first lines of the diff from the note to the copy."""
-    # Fault: to compare two large texts takes longer than a person waits for a list.
-    if len(copy.raw) > LONGEST_TEXT:
-        return ChangedLines()
-    return read_diff(copy.diff.decode("utf-8", "replace"))
-
-
-def texts_of(copy: "ConflictCopy") -> ConflictTexts:
-    """Return the texts of the note, of the merge and of the copy."""
-    note = copy.current
-    saved = ""
-    if note is not None:
-        moment = datetime.fromtimestamp(note.stat.mtime_ns / 1e9, UTC)
-        saved = moment.isoformat(timespec="seconds")
-    merged = _merged(copy)
-    return ConflictTexts(
-        saved=saved,
-        note=_text(note.raw if note else b""),
-        merged=None if merged is None else _text(merged),
-        copy=_text(copy.raw),
     )
 
 
@@ -163,23 +121,6 @@ def _merged(copy: "ConflictCopy") -> bytes | None:
     return copy.folded.result
 
 
-def _side(copy: "ConflictCopy") -> str:
-    program = f"the copy of {copy.program}" if copy.program else "the copy"
-    return f"{program}, {copy.date}" if copy.date else program
-
-
-def _place(conflict: "Conflict") -> ConflictPlace:
-    section = conflict.section or "at the top"
-    if conflict.kind == "front matter":
-        section = "front matter"
-    return ConflictPlace(section, _text(conflict.kept).strip(), _text(conflict.other).strip())
-
-
-def _text(raw: bytes) -> str:
-    # Fault: a copy may be as large as a database, and a browser hangs.
-    return raw[:LONGEST_TEXT].decode("utf-8", "replace")
-
-
 # --- Conflicts view ---
 
 
@@ -193,6 +134,14 @@ class ConflictFields(msgspec.Struct):
     id: str
 
 
+class PlaceFields(msgspec.Struct):
+    """A place of a conflict copy, and what stays there."""
+
+    id: str
+    place: str
+    choice: Literal["keep", "take", "both"]
+
+
 class HandFields(msgspec.Struct):
     """The form of *By hand*."""
 
@@ -204,9 +153,8 @@ class HandFields(msgspec.Struct):
     """the bytes of the note, in base64"""
 
 
-def show_all(viewer: Viewer, query: ConflictsFields) -> PageView:
-    rows = [_clean(viewer, copy)._replace(diff=diff_of(copy)) for copy in viewer.conflicts.copies()]
-    return PageView("conflicts.html", "Conflicts", {"rows": rows})
+def show_all(viewer: Viewer, query: ConflictsFields) -> Redirect:
+    return Redirect(INBOX)
 
 
 def show(viewer: Viewer, query: ConflictFields) -> PageView:
@@ -220,6 +168,11 @@ def merge(viewer: Viewer, form: ConflictFields) -> Answer:
 
 def keep_both(viewer: Viewer, form: ConflictFields) -> Answer:
     return _answer(viewer, viewer.conflicts.merge(form.id, both=True))
+
+
+def settle_place(viewer: Viewer, form: PlaceFields) -> Answer:
+    results = viewer.conflicts.settle_place(form.id, form.place, form.choice)
+    return _answer(viewer, results, page_path(f"/conflicts/{form.id}"))
 
 
 def take(viewer: Viewer, form: ConflictFields) -> Answer:
@@ -239,11 +192,11 @@ def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
         # The typed text stays in the box. Saved again, it replaces what is on the disk now.
         hand = hand_text_of(text, error.on_disk)
         return _view(viewer, copy, hand, error)
-    answer = answer_of(edit, CONFLICTS)
+    answer = answer_of(edit, INBOX)
     # Fault: the text waits or was refused. Without the copy, its lines would be lost.
     if not isinstance(answer, Redirect):
         return answer
-    return _answer(viewer, viewer.conflicts.discard(copy.id), edit.audit_id or "")
+    return _answer(viewer, viewer.conflicts.discard(copy.id), record_id=edit.audit_id or "")
 
 
 def _view(
@@ -251,44 +204,38 @@ def _view(
 ) -> PageView:
     disk = error.on_disk.decode("utf-8", "replace") if error else ""
     yours = error.yours.decode("utf-8", "replace") if error else ""
-    data = {
-        "row": _clean(viewer, copy),
-        "texts": texts_of(copy),
-        "hand": hand,
-        "error": error,
-        "disk": disk,
-        "yours": yours,
-    }
+    data = {"row": row_of(viewer, copy), "hand": hand, "error": error, "disk": disk, "yours": yours}
     status = error.http_status if error else 200
-    return PageView("conflict.html", f"Conflict in {copy.note}", data, status)
+    return PageView("conflict.html", f"{note_title(copy.note)}: which is right?", data, status)
 
 
-def _answer(viewer: Viewer, results: "Sequence[ResolvedConflict]", record_id: str = "") -> Answer:
+def _answer(
+    viewer: Viewer, results: "Sequence[ResolvedConflict]", open_at: str = "", record_id: str = ""
+) -> Answer:
+    """Return where a person goes on; `open_at` is the view of a copy that has more places."""
+    to = INBOX
     for result in results:
         if result.edit is not None:
             record_id = result.edit.audit_id or record_id
-        if result.outcome not in DONE:
+        if result.outcome == "settled":
+            to = open_at
+        elif result.outcome not in DONE:
             return _unresolved(viewer, result)
     # A copy that vanished meanwhile is a conflict no more.
-    return Redirect(CONFLICTS, record_id)
+    return Redirect(to, record_id)
 
 
 def _unresolved(viewer: Viewer, result: "ResolvedConflict") -> PageView:
     waits = result.outcome == "pending"
     reason = viewer.conflicts.clean(result.why or result.copy.why)
     data = {
-        "row": _clean(viewer, result.copy),
+        "row": row_of(viewer, result.copy),
         "reason": reason,
         "waits": waits,
         "is_changed": result.outcome == "changed",
     }
     title = "Not done yet" if waits else "Not done"
     return PageView("unresolved.html", title, data, WAITS if waits else REFUSED)
-
-
-def _clean(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
-    row = row_of(copy)
-    return row._replace(why=viewer.conflicts.clean(row.why))
 
 
 MOST_NOTES = 200
@@ -326,7 +273,7 @@ def restore(viewer: Viewer, form: RestoreFields) -> Answer:
         return _elsewhere(viewer, note)
     # A copy is a conflict again.
     if not viewer.notes.sees(note.note):
-        return Redirect("/conflicts")
+        return Redirect(INBOX)
     return Redirect(page_path("/trash", restored=note.note))
 
 

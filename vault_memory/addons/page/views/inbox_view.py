@@ -8,6 +8,7 @@ import msgspec
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.decision_viewers import words_of
+from vault_memory.addons.page.views.conflicts_view import row_of
 from vault_memory.addons.page.views.outcome import own_path
 from vault_memory.errors import UsageError, VaultMemoryError
 
@@ -25,7 +26,10 @@ Decide = Callable[[str], "Edit"]
 
 
 class InboxFields(msgspec.Struct):
-    """The fields of `/inbox`: none."""
+    """The fields of `/inbox`."""
+
+    id: str = ""
+    """the proposal that is shown beside the list"""
 
 
 class DecisionFields(msgspec.Struct):
@@ -51,14 +55,22 @@ class DecisionStep(NamedTuple):
 def show(viewer: Viewer, query: InboxFields) -> PageView:
     proposals = viewer.proposals.open_proposals()
     rows = viewer.proposals.open_rows(proposals)
+    rows.sort(key=lambda row: not row.suspicious)
+    closed = viewer.proposals.closed_rows()
+    chosen = [row for row in rows if row.id == query.id] or rows
     data = {
-        "rows": rows,
+        "orders": [row for row in rows if row.suspicious],
+        "asks": [row for row in rows if not row.suspicious],
+        "copies": [row_of(viewer, copy) for copy in viewer.conflicts.copies()],
+        "held": viewer.facts.held(viewer.scopes),
+        "chosen": chosen[0] if chosen else None,
+        "revision": viewer.proposals.revision(chosen[0].note) if chosen else "",
         "left_out": len(proposals) - len(rows),
         "waiting": viewer.proposals.waiting(),
-        "stale": viewer.proposals.closed_rows("stale"),
-        "expired": viewer.proposals.closed_rows("expired"),
+        "decided": [row for row in closed if row.state != "stale"],
+        "unfit": [row for row in closed if row.state == "stale"],
     }
-    return PageView("inbox.html", "Inbox", data)
+    return PageView("inbox.html", "Review", data)
 
 
 def approve(viewer: Viewer, form: DecisionFields) -> Answer:
