@@ -63,7 +63,7 @@ def test_a_record_shows_who_changed_what_and_why(own_page: ServedPage) -> None:
     assert "Evenings asked" in details
     assert "› Evenings" in details
     assert f'href="/note/{MIRAS}"' in details
-    assert '<span class="hidden">added: </span>- Sings at night' in alone
+    assert '<span class="hidden">added: </span><code>- Sings at night' in alone
 
 
 def test_undo_and_redo(own_page: ServedPage) -> None:
