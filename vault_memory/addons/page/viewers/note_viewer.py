@@ -64,8 +64,6 @@ class ShownItem(NamedTuple):
     """its text without the marks of its brackets"""
     day: str
     """when it was written down, ISO 8601; empty when that is not known"""
-    is_said: bool
-    """whether it comes from a turn"""
     remarks: tuple[str, ...]
 
     @property
@@ -119,7 +117,6 @@ def _shown(
         # An item may have nothing but marks, which are its text then.
         words=shown(fields.text or item.text),
         day=fields.date.isoformat() if fields.date else "",
-        is_said=bool(fields.ref),
         remarks=tuple(_remarks(fields)),
     )
 
