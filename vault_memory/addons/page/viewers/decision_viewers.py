@@ -14,6 +14,7 @@ from vault_memory.markdown.items import parse_text
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal, proposals_of
 from vault_memory.rules.edits.inbox_page import proposal_words
+from vault_memory.rules.edits.op_words import reason_words
 from vault_memory.rules.edits.stale_proposal import why_stale
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ MOST_TURNS = 20
 _CITED = re.compile(r"\bref:([^\s,;)]+)")
 _REF = re.compile(r"\s*\(ref:[^()]*\)")
 BY_PERSON = "a person wrote the item"
-BECAUSE = {BY_PERSON: "You wrote this line, so the bot asks."}
-"""Why the bot asks → how the page says it"""
 
 
 class ProposalRow(NamedTuple):
@@ -94,7 +93,7 @@ def row_of_closed(proposal: Proposal) -> ProposalRow:
         id=proposal.id,
         note=proposal.note,
         words=words_of(proposal),
-        why=BECAUSE.get(proposal.why) or _REF.sub("", proposal.why),
+        why=reason_words(_REF.sub("", proposal.why)),
         ts=proposal.ts,
         state=proposal.state,
         reason=proposal.reason,

@@ -16,6 +16,7 @@ from vault_memory.addons.page.wording import note_title
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
 from vault_memory.errors import UsageError
+from vault_memory.rules.edits.op_words import reason_words
 from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
@@ -32,13 +33,6 @@ MERGEABLE = ("identical", "contained", "mergeable")
 # --- Conflict rows ---
 
 # Conflict copies as the page shows them: both sides, the merge, and what can be done.
-
-
-WHY = {
-    "both changed the same place": "Changed on two devices: which is right?",
-    "it is unknown which of two similar lines": "Two lines look alike; choose what to keep.",
-}
-"""Reason of a conflict → how the page says it"""
 
 
 class ConflictRow(NamedTuple):
@@ -71,13 +65,13 @@ class HandText(NamedTuple):
 def row_of(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
     """Return a copy without its texts."""
     is_log = copy.note.endswith(".jsonl") and copy.current is not None
-    why = viewer.conflicts.clean(copy.why)
+    why = reason_words(viewer.conflicts.clean(copy.why).partition(", and a person")[0])
     return ConflictRow(
         id=copy.id,
         note=copy.note,
         program=copy.program,
         date=copy.date,
-        why=next((words for start, words in WHY.items() if why.startswith(start)), why),
+        why=f"{why[:1].upper()}{why[1:]}",
         places=copy.places,
         can_merge=copy.state in MERGEABLE,
         can_keep_both=copy.state == "conflict" and copy.folded.result is not None,
