@@ -176,6 +176,17 @@ def test_a_session_that_only_reads_sees_the_setup_without_a_form(page: ServedPag
     assert button.status_code == 403
 
 
+def test_a_read_only_page_takes_no_form_from_a_session_of_before(tmp_path: Path) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    with copy.open() as memory, serving_page(memory, Rights(may_write=False)) as page:
+        browser = page.browser(may_write=True)
+        answer = browser.post("/setup/layout", {"name": "plain"})
+
+    assert answer.status_code == 403
+    assert 'data-code="read_only"' in answer.text
+    assert not config_of(copy)
+
+
 def test_a_page_for_one_person_has_no_setup(tmp_path: Path) -> None:
     copy = Copy.at(tmp_path / "copy")
     with copy.open() as memory, serving_page(memory, Rights(("mira",))) as page:

@@ -54,6 +54,8 @@ class Guard(NamedTuple):
     cookie: str
     """the name of its cookie"""
     sessions: BrowserSessions
+    may_write: bool = True
+    """whether any session may change something"""
 
     def check_host(self, request: Request) -> None:
         """Raises WrongHost."""
@@ -108,5 +110,6 @@ class Guard(NamedTuple):
         sent = csrf.encode("utf-8", "surrogatepass")
         if not hmac.compare_digest(sent, session.csrf.encode()):
             raise FormTooOld("this form is not of your session", hint="open the view again")
-        if not session.rights.may_write:
+        # Fault: a session of an earlier start may have more rights than this page gives.
+        if not (self.may_write and session.rights.may_write):
             raise ReadOnly("this page is read-only", hint="start it without `--read-only`")

@@ -218,7 +218,7 @@ def guard_of(settings: PageSettings, sessions: BrowserSessions) -> Guard:
     """Returns the checks of a page with these sessions."""
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
-    return Guard(frozenset(hosts), cookie, sessions)
+    return Guard(frozenset(hosts), cookie, sessions, settings.rights.may_write)
 
 
 @asynccontextmanager
