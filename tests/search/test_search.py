@@ -12,7 +12,6 @@ from vault_memory.errors import UsageError
 from vault_memory.index.store import Index
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.search.candidates import VectorArm
-from vault_memory.search.hits import excerpt
 from vault_memory.search.query import SearchQuery, search
 from vault_memory.search.results import MODES
 
@@ -184,14 +183,6 @@ def test_a_day_named_in_the_query_finds_its_notes():
 
     assert texts(ask(index, "what did I do yesterday?", mode="keyword")) == ["- Mended the boat."]
     assert texts(ask(index, "what was mended yesterday?"))[0] == "- Mended the boat."
-
-
-def test_an_excerpt_shows_the_matching_words():
-    text = "filler " * 60 + "the apple trees are here"
-    shown, marks = excerpt(text, ["apple", "tree"])
-
-    assert [shown[first:last] for first, last in marks] == ["apple", "trees"]
-    assert excerpt("short", []) == ("short", ())
 
 
 # ---- filters ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Turns ranked candidates into hits: where a chunk is, its text, and why it matches."""
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,6 @@ from vault_memory.index.filters import Filters
 from vault_memory.index.note_queries import ChunkDetails
 from vault_memory.index.stamps import fading_queries
 from vault_memory.rules.context import rule_archive
-from vault_memory.rules.search import tokens
 from vault_memory.rules.search.copies import (
     BEGINNING,
     CopyKey,
@@ -39,8 +37,6 @@ MOST_OTHERS = 20
 """Further lines among which those of other notes are"""
 MOST_TIES = 100
 """Hits with the score of the last one; the first of them by note and line are returned"""
-SNIPPET = 240
-"""Letters"""
 
 
 class HitOptions(NamedTuple):
@@ -300,45 +296,6 @@ def left_out(request: CandidateRequest) -> dict[str, int]:
 
 def _count(request: CandidateRequest, filters: Filters) -> int:
     return fts_search.count(request.store, request.scope_ids, filters)
-
-
-def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Cuts a hit's text around the words of the query.
-
-    Returns the cut text, and the (start, end) of each word in it.
-    """
-    spans = _spans(body, terms)
-    start = _excerpt_start(body, spans)
-    inside = tuple(
-        (first - start, last - start)
-        for first, last in spans
-        if start <= first and last - start <= SNIPPET
-    )
-    return body[start : start + SNIPPET], inside
-
-
-def _excerpt_start(body: str, spans: Sequence[tuple[int, int]]) -> int:
-    """Returns where to cut a text, so that its first word of the query is in the excerpt."""
-    if not spans or spans[0][1] <= SNIPPET:
-        return 0
-    start = max(0, spans[0][0] - SNIPPET // 4)
-    space = body.rfind(" ", 0, start)
-    # A text in a script without spaces is cut anywhere.
-    if space < 0:
-        return start
-    return space + 1
-
-
-def _spans(body: str, terms: Sequence[str]) -> list[tuple[int, int]]:
-    """Finds words that begin with one of the terms, and runs of letters without spaces."""
-    if not terms:
-        return []
-    patterns = [
-        re.escape(word) if tokens.is_run(word) else rf"(?<!\w){re.escape(word)}\w*"
-        for word in terms
-    ]
-    matches = re.finditer("|".join(patterns), body, re.IGNORECASE)
-    return [match.span() for match in matches]
 
 
 # --- Hit copies ---

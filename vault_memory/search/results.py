@@ -94,7 +94,7 @@ class Answer:
     """how many chunks of the scopes have faded, by state; with `why` also how many each filter
     excludes by itself"""
     terms: tuple[str, ...] = ()
-    """the words of the query; `excerpt` finds them in a hit"""
+    """the words of the query"""
     words_missing: bool = False
     """whether no chunk of the scopes has a word of the query, so that the hits are only alike"""
     unsure: bool = False

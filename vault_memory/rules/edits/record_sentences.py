@@ -171,7 +171,7 @@ class _Note:
     def archived(self) -> list[RecordSentence]:
         """Returns the items that an op moved to the archive."""
         return [
-            RecordSentence("changed", f"Archived: {_cut(_words(effect.added))}")
+            RecordSentence("changed", f"Archived: {_cut(words_of(effect.added))}")
             for effect in self._effects
             if effect.heading == ARCHIVED
         ]
@@ -209,7 +209,7 @@ class _Note:
             if fact:
                 words = fact_words(replace(fact, subject=subject), self._owners)
                 return _DiffLine(sign, text, words, fact.predicate)
-        return _DiffLine(sign, text, _cut(_words(raw)))
+        return _DiffLine(sign, text, _cut(words_of(raw)))
 
     def compare(self, block: list[_DiffLine]) -> Iterator[tuple[RecordSentence, bool]]:
         """Yields what became of the lines of a block, and whether they are a heading or alike."""
@@ -266,7 +266,7 @@ def fact_words(fact: Fact, owners: Collection[str]) -> str:
     return NO_LONGER * fact.struck + _cut(words[:1].upper() + words[1:])
 
 
-def _words(raw: bytes) -> str:
+def words_of(raw: bytes) -> str:
     """Returns what a line says; empty for a line of signs."""
     line = _QUOTE.sub("", one_line(raw)).encode()
     start, box = marker_and_box(line)
