@@ -39,15 +39,18 @@ def test_search_answers_while_a_person_types(signed_in: Web, tab: "Page") -> Non
 def test_the_prompt_is_the_text_of_the_command(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
     goto(tab, "/prompt")
-    tab.get_by_label("Prompt").fill("where is the spare key?")
-    tab.get_by_role("combobox", name="Private talk with").select_option("mira")
-    tab.get_by_role("button", name="Show the block").click()
+    tab.get_by_label("What would you ask?").fill("where is the spare key?")
+    tab.get_by_role("combobox", name="as").select_option("mira")
+    tab.get_by_role("button", name="Show").click()
 
-    block = tab.locator("#block-private")
-    expect(block).to_contain_text("spare key")
+    parts = tab.locator(".part pre")
+    expect(parts.last).to_contain_text("spare key")
     command = house.run("context", "--user", "mira", "where is the spare key?")
     assert command.code == 0
-    assert block.text_content() == command.out.removesuffix("\n")
+    assert "".join(parts.all_text_contents()) == command.out.removesuffix("\n")
+    # A part folds, and stays folded when the view is brought up to date.
+    tab.get_by_text("Profile").click()
+    expect(parts.nth(1)).to_be_hidden()
 
 
 def test_the_page_works_without_its_script(web: Web, house: Outside, chromium: "Browser") -> None:

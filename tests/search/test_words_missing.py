@@ -103,4 +103,8 @@ def test_every_door_says_that_the_hits_may_not_answer(memory, monkeypatch, capsy
 
     with serving_page(memory) as page:
         body = page.browser().get(f"/search?q={query}").text
-    assert NEAREST[key] in body
+    assert {"words_missing": "No note has these words.", "unsure": "Nothing surely fits."}[
+        key
+    ] in body
+    assert "<h2>Nearest in meaning</h2>" in body
+    assert "<h2>Answers</h2>" not in body

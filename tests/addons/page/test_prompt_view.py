@@ -14,7 +14,8 @@ from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 
 PROMPT = "where is the spare key?"
-COMMAND = re.compile(r'data-copy="([^"]*)"')
+COMMAND = re.compile(r'data-copy="(vault-memory [^"]*)"')
+PART = re.compile(r'<details[^>]* class="part">.*?<pre>\n(.*?)</pre>', re.DOTALL)
 
 
 def preview(browser: Browser, **query: str) -> str:
@@ -23,11 +24,10 @@ def preview(browser: Browser, **query: str) -> str:
     return answer.text
 
 
-def block(text: str, room: str) -> str:
-    """The text of the block of a room, as a browser has it; empty without a block."""
-    match = re.search(rf'<pre id="block-{room}"[^>]*>\n(.*?)</pre>', text, re.DOTALL)
-    assert f'id="room-{room}"' in text
-    return html.unescape(match[1]) if match else ""
+def block(text: str) -> str:
+    """The parts of the block together, as a browser has them; empty without a block."""
+    _, _, parts = text.partition('<section id="block"')
+    return html.unescape("".join(PART.findall(parts.partition("</section>")[0])))
 
 
 @pytest.fixture
@@ -53,35 +53,58 @@ def test_the_block_is_the_one_that_the_command_prints(
 
     command = twin.run("context", "--user", "mira", *options, PROMPT)
 
-    assert f"{block(text, 'private')}\n" == command.out
+    assert f"{block(text)}\n" == command.out
 
 
 def test_the_shown_command_prints_the_shown_block(page: ServedPage, twin: Outside) -> None:
     prompt = 'it\'s -- "Greta" & 灯塔'
-    text = preview(page.browser(), prompt=prompt, user="tomas", channel="fogbell")
+    for channel in ("", "fogbell"):
+        text = preview(page.browser(), prompt=prompt, user="tomas", channel=channel)
 
-    commands = [shlex.split(html.unescape(line)) for line in COMMAND.findall(text)]
+        [line] = map(shlex.split, map(html.unescape, COMMAND.findall(text)))
 
-    assert [line[0] for line in commands] == ["vault-memory", "vault-memory"]
-    for room, line in zip(("private", "channel"), commands, strict=True):
-        assert f"{block(text, room)}\n" == twin.run(*line[1:]).out
+        assert f"{block(text)}\n" == twin.run(*line[1:]).out
 
 
 def test_a_channel_does_not_get_what_is_a_persons_own(page: ServedPage) -> None:
-    text = preview(page.browser(), prompt=PROMPT, user="mira", channel="harbour")
+    private = preview(page.browser(), prompt=PROMPT, user="mira")
+    shared = preview(page.browser(), prompt=PROMPT, user="mira", channel="harbour")
 
-    assert "behind the barometer" in block(text, "private")
-    assert "behind the barometer" not in block(text, "channel")
-    assert "so what is mira&#39;s own stays out" in text
+    assert "behind the barometer" in block(private)
+    assert "Only Mira reads the answer" in private
+    assert "behind the barometer" not in block(shared)
+    assert "so what is Mira’s own stays out" in shared
 
 
 def test_the_parts_add_up_and_the_budget_is_kept(page: ServedPage) -> None:
     text = preview(page.browser(), prompt=PROMPT, user="mira", budget="2500")
 
-    shown = block(text, "private")
+    shown = block(text)
     assert len(shown) <= 2500
-    assert f"{len(shown)} of 2500 characters" in text
+    assert f"{len(shown):,} of 2,500 characters" in text
+    widths = [int(width) for width in re.findall(r'<rect x="\d+" width="(\d+)"', text)]
+    assert sum(widths) == len(shown)
     assert "<h3>Left out</h3>" in text
+
+
+def test_each_part_has_a_heading(page: ServedPage) -> None:
+    text = preview(page.browser(), prompt=PROMPT, user="mira")
+
+    titles = re.findall(r'class="part"><summary>([^<]*) <', text)
+    assert titles == ["Introduction", "Profile", "Facts", "Rules", "Last days", "Recalled"]
+
+
+def test_a_person_of_whom_nothing_is_known_has_notes_to_ask_for(own_page: ServedPage) -> None:
+    note = own_page.memory.root / "Users/ines/memories/bread.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("# Bread\n\n- Rye bread needs a night to rise\n", "utf-8")
+    browser = own_page.browser("ines")
+
+    empty = preview(browser, user="ines")
+    question = preview(browser, user="ines", prompt="how long does rye bread rise?")
+
+    assert re.search(r"The bot knows nothing of Ines yet: \d+ notes? are recalled", empty)
+    assert "needs a night to rise" in block(question)
 
 
 def test_a_hook_gets_fewer_lines(page: ServedPage) -> None:
@@ -89,10 +112,7 @@ def test_a_hook_gets_fewer_lines(page: ServedPage) -> None:
     asked = preview(page.browser(), prompt=prompt, user="mira")
     hooked = preview(page.browser(), prompt=prompt, user="mira", automatic="1")
 
-    lines = [
-        len(re.findall(r"^\[Users/", block(text, "private"), re.MULTILINE))
-        for text in (asked, hooked)
-    ]
+    lines = [len(re.findall(r"^\[Users/", block(text), re.MULTILINE)) for text in (asked, hooked)]
     assert lines[0] > lines[1] > 0
     assert "vault-memory context" not in hooked
 
@@ -120,7 +140,7 @@ def test_no_word_of_another_person_is_in_the_preview(page: ServedPage) -> None:
     text = preview(page.browser("mira"), prompt="walnuts clockmaker Greta Russian chess")
 
     assert "tomas" not in text
-    assert "clockmaker" not in block(text, "private")
+    assert "clockmaker" not in block(text)
 
 
 @pytest.mark.sampled
@@ -138,7 +158,7 @@ def test_hidden_letters_are_shown_beside_the_exact_text(own_page: ServedPage) ->
 
     text = preview(own_page.browser(), user="mira")
 
-    assert "\u202eaet\u202c" in block(text, "private")
+    assert "\u202eaet\u202c" in block(text)
     assert "⟨U+202E⟩aet⟨U+202C⟩" in text
     assert "letters that cannot be seen" in text
 
@@ -154,4 +174,5 @@ def test_an_empty_vault_says_what_to_do_next(empty_page: ServedPage) -> None:
     answer = empty_page.browser().get("/prompt")
 
     assert answer.status_code == 200
-    assert "vault-memory record" in answer.text
+    assert "The bot knows nothing yet" in answer.text
+    assert '<a class="button" href="/">Tell it something</a>' in answer.text

@@ -10,7 +10,7 @@ import jinja2
 from starlette.responses import Response
 
 from vault_memory.addons.page import diffs, wording
-from vault_memory.addons.page.note_html.hidden_letters import Exact, finalize
+from vault_memory.addons.page.note_html.hidden_letters import Exact, finalize, visible
 from vault_memory.addons.page.page_answers import note_path, page_path
 
 POLICY = "; ".join(
@@ -67,6 +67,7 @@ def environment() -> jinja2.Environment:
         note_title=wording.note_title,
         person=wording.person,
         short_id=_short_id,
+        visible=visible,
         when=wording.when,
         whose=wording.whose,
     )

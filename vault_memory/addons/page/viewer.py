@@ -233,12 +233,15 @@ class Viewer:
 
     # ---- search ----------------------------------------------------------------------
 
-    def search(self, query: str, options: SearchOptions) -> "SearchAnswerJson":
-        """The chunks that answer a question."""
+    def search(
+        self, query: str, options: SearchOptions, scopes: Sequence[str]
+    ) -> "SearchAnswerJson":
+        """The chunks that answer a question, from those of these scopes that the session may see."""
+        seen = [scope for scope in scopes if scope in self.scopes]
         start = time.perf_counter()
         # Fault: each word typed into the page would keep items alive that the bot never reads.
         answer = query_or_local.search(
-            self._memory, query, scopes=self.scopes, options={**options, "preview": True}
+            self._memory, query, scopes=seen, options={**options, "preview": True}
         )
         self.shared.searches.append((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])

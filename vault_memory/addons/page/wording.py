@@ -115,6 +115,10 @@ def note_title(path: str) -> str:
     title = stem if dot else name
     if title in TITLES:
         return TITLES[title]
-    title = _DAY.sub(lambda match: _calendar_day(match[0]), title)
-    title = _WEEK.sub(r"Week \2 of \1", title)
+    title = _WEEK.sub(r"Week \2 of \1", days_named(title))
     return title.replace("_", " ").strip() or name
+
+
+def days_named(text: str) -> str:
+    """Returns a text with its days of ISO 8601 as people write them."""
+    return _DAY.sub(lambda match: _calendar_day(match[0]), text)

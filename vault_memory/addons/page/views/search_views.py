@@ -2,53 +2,123 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from datetime import date, timedelta
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import msgspec
 
-from vault_memory.addons.page.note_html.hidden_letters import Exact, visible
-from vault_memory.addons.page.page_answers import NotHere, PageView
+from vault_memory.addons.page.page_answers import NotHere, PageView, page_path
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.search_cards import MOST_NOTES, NEAREST, marked, search_cards
+from vault_memory.addons.page.wording import whose
 from vault_memory.context.calls import PURPOSES, ContextOptions
-from vault_memory.contract import Purpose, SearchedKind, introductions
+from vault_memory.contract import Purpose, SearchedKind
 from vault_memory.errors import UsageError
+from vault_memory.rules.context.assemble import GAP
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.calls import SearchOptions
+from vault_memory.search.matched_words import MatchedWords
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson
 
 
-MOST_HITS = 30
+MOST_HITS = 100
+MOST_LINES = 3
+"""Of a note among others"""
+DAYS = {"week": 7, "month": 31}
+"""Time of the form → how many days that are"""
+TITLES = {
+    "user": "Profile",
+    "channel": "Channel",
+    "memory": "Memory",
+    "facts": "Facts",
+    "rules": "Rules",
+    "dated": "Last days",
+    "episode": "Episodes",
+    "reflection": "Last days",
+    "recalled": "Recalled",
+    "transcript": "What was said",
+    "note": "Other notes",
+    "canvas": "Canvases",
+    "document": "Documents",
+    "confirmation": "To confirm",
+    "all": "Everything",
+}
+"""Kind of a note, or of a part of a block → what the page calls it"""
 
 
 class SearchFields(msgspec.Struct):
     """The fields of `/search`."""
 
     q: str = ""
+    whose: str = ""
+    """as the page names a scope"""
     kind: str = ""
+    time: Literal["", "week", "month", "year"] = ""
     since: str = ""
     until: str = ""
     entity: str = ""
+    note: str = ""
+    """the only note that is shown, with all of its lines"""
+    start: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """how many notes are before the first one that is shown"""
 
 
 def show_search(viewer: Viewer, query: SearchFields) -> PageView:
-    data: dict[str, Any] = {"query": query, "kinds": get_args(SearchedKind), "answer": None}
+    fields = msgspec.to_builtins(query)
+    data: dict[str, Any] = {
+        "query": query,
+        "owners": sorted(set(map(whose, viewer.scopes))),
+        "kinds": get_args(SearchedKind),
+        "titles": TITLES,
+        "search_path": partial(page_path, "/search", **fields | {"start": "", "note": ""}),
+    }
     if query.q.strip():
-        answer = viewer.search(query.q, _search_options(query))
-        data |= {"answer": answer, "introductions": introductions(answer)}
+        data |= _found(viewer, query)
     return PageView("search.html", "Search", data)
+
+
+def _found(viewer: Viewer, query: SearchFields) -> dict[str, Any]:
+    """Returns what a search found, and which part of it is shown."""
+    scopes = [scope for scope in viewer.scopes if query.whose in ("", whose(scope))]
+    # Without a scope nothing is found: a name outside of the session is one without notes.
+    answer = viewer.search(query.q, _search_options(query), scopes)
+    words = MatchedWords(query.q)
+    notes = search_cards(answer, words)
+    end = query.start + MOST_NOTES
+    if query.note:
+        notes = [note for note in notes if note.lines[0].hit["note"] == query.note]
+    return {
+        "answer": answer,
+        "mark": partial(marked, words=words),
+        "has_answers": any(note.group != NEAREST for note in notes),
+        "notes": notes[query.start : end],
+        "end": end,
+        "total": len(notes),
+        "most_lines": None if query.note else MOST_LINES,
+    }
 
 
 def _search_options(query: SearchFields) -> SearchOptions:
     return SearchOptions(
         limit=MOST_HITS,
         kinds=(query.kind,) if query.kind else (),
-        since=query.since or None,
+        since=query.since or _first_day(query.time) or None,
         until=query.until or None,
         entity=query.entity or None,
         why=True,
     )
+
+
+def _first_day(time: str) -> str:
+    """Returns the first day of a time, ISO 8601; empty for any time."""
+    today = date.today()
+    if time in DAYS:
+        return str(today - timedelta(DAYS[time]))
+    return f"{today.year}-01-01" if time else ""
 
 
 class PromptFields(msgspec.Struct):
@@ -64,34 +134,12 @@ class PromptFields(msgspec.Struct):
     """as a hook asks"""
 
 
-class Room(NamedTuple):
-    """Where the answer is read: a private talk, or a channel."""
-
-    key: str
-    title: str
-    remark: str
-    scopes: tuple[str, ...]
-
-
-class RoomBlock(NamedTuple):
-    """What a bot gets in a room."""
-
-    room: Room
-    answer: "ContextBlockJson"
-    text: Exact
-    marked: str
-    """the text with marks for hidden characters; empty when it has none"""
-    command: str
-    """the command that prints the same text; empty when there is none"""
-
-
 def show_prompt(viewer: Viewer, query: PromptFields) -> PageView:
-    people = viewer.names("user")
+    people = viewer.people()
     channels = viewer.names("channel")
-    user = _chosen(query.user, people) or _first_person(viewer, people)
-    channel = _chosen(query.channel, channels)
+    user = _chosen(query.user, people) or next(iter(people), "")
+    channel = _chosen(query.channel, channels) or ("" if user else next(iter(channels), ""))
     options = _options(query)
-    rooms = _rooms(viewer, user, channel)
     data = {
         "query": query,
         "people": people,
@@ -99,9 +147,19 @@ def show_prompt(viewer: Viewer, query: PromptFields) -> PageView:
         "user": user,
         "channel": channel,
         "purposes": PURPOSES,
+        "titles": TITLES,
         "budget": viewer.block_budget() if options["budget"] is None else options["budget"],
-        "blocks": [_block(viewer, query, options, room) for room in rooms],
     }
+    if user or channel:
+        # A channel needs no person: all its members get the same block.
+        scopes = viewer.readable_by(Caller(user or channel, channel))
+        block = viewer.context(query.prompt, scopes, options)
+        data |= {
+            "block": block,
+            "block_parts": list(_parts(block)),
+            "command": _command(query, options, scopes),
+            "notes": sum(note.scope in scopes for note in viewer.notes.all()),
+        }
     return PageView("prompt.html", "Prompt", data)
 
 
@@ -112,14 +170,6 @@ def _chosen(name: str, names: list[str]) -> str:
     if name and name not in names:
         raise NotHere(f"there are no notes of {name!r}", hint="choose a name of the list")
     return name
-
-
-def _first_person(viewer: Viewer, people: list[str]) -> str:
-    """Returns the owner of the vault, else the first person, else an empty text."""
-    owner = viewer.owner()
-    if owner in people:
-        return owner
-    return people[0] if people else ""
 
 
 def _options(query: PromptFields) -> ContextOptions:
@@ -144,37 +194,23 @@ def _budget(text: str) -> int | None:
     return int(text)
 
 
-def _rooms(viewer: Viewer, user: str, channel: str) -> list[Room]:
-    rooms = []
-    if user:
-        scopes = viewer.readable_by(Caller(user))
-        remark = f"only {user} reads the answer"
-        rooms.append(Room("private", f"Private talk with {user}", remark, scopes))
-    if channel:
-        # A channel needs no person: all its members get the same block.
-        scopes = viewer.readable_by(Caller(user or channel, channel))
-        remark = "everybody in the channel reads the answer"
-        if user:
-            remark += f", so what is {user}'s own stays out"
-        rooms.append(Room("channel", f"In channel {channel}", remark, scopes))
-    return rooms
+def _parts(block: "ContextBlockJson") -> Iterator[tuple[str, str]]:
+    """Yields the parts that make up a block, each with its title and the blank line behind it."""
+    text = block["text"]
+    start = text.find(f"{GAP}<vault-memory ") + len(GAP)
+    if text:
+        yield "Introduction", text[:start]
+    for title, group in groupby(block["parts"], lambda quotation: TITLES[quotation["kind"]]):
+        end = start + sum(quotation["chars"] + len(GAP) for quotation in group)
+        yield title, text[start:end]
+        start = end
 
 
-def _block(viewer: Viewer, query: PromptFields, options: ContextOptions, room: Room) -> RoomBlock:
-    answer = viewer.context(query.prompt, room.scopes, options)
-    text = answer["text"]
-    # Fault: letters that turn a line around would hide what a note tells the bot.
-    marked = str(visible(text))
-    return RoomBlock(
-        room, answer, Exact(text), "" if marked == text else marked, _command(query, options, room)
-    )
-
-
-def _command(query: PromptFields, options: ContextOptions, room: Room) -> str:
+def _command(query: PromptFields, options: ContextOptions, scopes: Iterable[str]) -> str:
     """Returns the command that prints this block; a hook's request has none."""
     if options["automatic"]:
         return ""
-    words = list(scope_options(room.scopes))
+    words = list(scope_options(scopes))
     if options["purpose"] != "chat":
         words += ["--purpose", options["purpose"]]
     if options["budget"] is not None:
