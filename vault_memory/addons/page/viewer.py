@@ -169,7 +169,15 @@ class Viewer:
 
     def first_run(self) -> FirstRun | None:
         """What the vault shows before a bot has talked to the people of the session."""
-        return first_run(self._memory, self.scopes, self.shared.machine, sees_all=self.sees_all)
+        run: FirstRun | None
+        run = self.shared.kept(
+            "first run",
+            self.scopes,
+            lambda: first_run(
+                self._memory, self.scopes, self.shared.machine, sees_all=self.sees_all
+            ),
+        )
+        return run
 
     def connections(self) -> ConnectedPrograms:
         """The programs outside that have the memory of the people of the session."""
