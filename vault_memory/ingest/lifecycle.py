@@ -64,6 +64,8 @@ class Indexing:
         """the versions and settings that the index must have been built with"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
         """returns true for notes that a scan leaves to another thread; a daemon sets it"""
+        self.is_fresh: Callable[[], bool] = lambda: False
+        """whether another process keeps the index up to date, so that a refresh has nothing to do"""
         self.behind: tuple[str, ...] = ()
         """notes newer than the index, after a refresh that could not write it"""
         self._index: Index | None = None
@@ -145,10 +147,7 @@ class Indexing:
 
     def ingest_if_built(self) -> "Ingest | None":
         """Returns the scanner for the current index; None before the first index was built."""
-        is_open = self._index is not None and self._is_current()
-        if not is_open and self.generations.current == 0:
-            return None
-        return self.ingest(self._index if is_open else None)
+        return self.ingest() if self.generations.current else None
 
     def build(
         self, progress: Progress | None = None, *, anyway: bool = True
@@ -204,6 +203,8 @@ class Indexing:
         `briefly` indexes large notes for less than a second. Then `behind` names the other large
         notes. If the index cannot be written, it stays in use, and `behind` names all newer notes.
         """
+        if self.is_fresh():
+            return
         if self._index is not None and self._index.alone:
             # A full disk left this process an index of its own. There may be room again.
             self.close()

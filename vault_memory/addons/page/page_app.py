@@ -81,9 +81,11 @@ class Viewers:
             fork.close()
 
     @contextmanager
-    def viewer(self, session: BrowserSession) -> Iterator[Viewer]:
+    def viewer(self, session: BrowserSession, *, writes: bool) -> Iterator[Viewer]:
         """Gives a viewer with the rights of this session. It may not be kept."""
         fork = self._borrow()
+        # What is written depends on the notes themselves, and never on what a daemon has read.
+        fork.vault.indexing.is_fresh = _never if writes else self.shared.is_fresh
         try:
             access = SessionAccess(
                 self._scopes(fork, session.rights),
@@ -129,6 +131,10 @@ class Viewers:
         for user in users:
             scopes.update(dict.fromkeys(Caller(user).reads(self._memory.layout)))
         return tuple(scopes)
+
+
+def _never() -> bool:
+    return False
 
 
 class _EveryScope(frozenset[str]):
@@ -293,7 +299,7 @@ def _call(
 ) -> Response:
     # Before the view reads the vault: its stream repeats what changes from here on.
     event_id = page.hub.id_for(page.viewers.readable(session.rights))
-    with page.viewers.viewer(session) as viewer:
+    with page.viewers.viewer(session, writes=route.method not in READING) as viewer:
         question = secret_question(viewer, route.path, fields)
         answer: Answer = question or route.view(viewer, fields)
         # Fault: the next view would show the counts of before.

@@ -149,6 +149,8 @@ class SharedAnswers:
         self.connector = connector
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, tuple[str, ...]], _KeptAnswer] = {}
+        self._written_after: str | None = None
+        """the newest change before the last write of this page"""
         self._examination: Examination | None = None
         self._from_disk: dict[str, str] = {}
         self.searches: deque[float] = deque(maxlen=MOST_SEARCHES)
@@ -205,3 +207,10 @@ class SharedAnswers:
         """Makes each answer again at the next request: this page has changed something."""
         with self._lock:
             self._answers.clear()
+        self._written_after = self._news().change
+
+    def is_fresh(self) -> bool:
+        """Returns whether the daemon has indexed each note as it is."""
+        news = self._news()
+        # Fault: what this page wrote just now, the daemon may not have seen yet.
+        return news.is_complete and news.change != self._written_after
