@@ -1,7 +1,5 @@
 """A view does not look through the folder when the daemon has done so, and a write always does."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.addons.page.served_page import ServedPage
@@ -12,7 +10,7 @@ from vault_memory.ingest.scan import Ingest
 
 
 @pytest.fixture
-def scans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Each look through the folder."""
     made: list[str] = []
     scan = Ingest.scan
@@ -22,7 +20,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return scan(self, *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ingest, "scan", counted)
-    yield made
+    return made
 
 
 def test_a_view_trusts_a_daemon_that_is_heard(
