@@ -5,19 +5,20 @@ program would make a conflict copy of a file that two devices write. A device is
 or from a record, and the state folder remembers it.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from vault_memory.edits.audit import audit_files
-from vault_memory.edits.edit_errors import NotRecorded, only_match
+from vault_memory.edits.edit_errors import NotRecorded, UnclearId
 from vault_memory.edits.record_cache import RecordCache, note_of, placed
 from vault_memory.errors import NoteNotFound
+from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, in_order, unite
 from vault_memory.rules.paths.filenames import inside
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.audit.audit_files import AuditFiles
     from vault_memory.edits.audit.scope_filter import ScopeFilter
 
+Match = TypeVar("Match")
 ENDING = ".audit.jsonl"
 LOG = "`vault-memory log` lists the records with their ids"
 
@@ -241,6 +243,14 @@ class AuditLog(Devices):
             except NoteNotFound:
                 stream = BytesIO()
             yield stream
+
+
+def only_match(kind: str, start: str, by_id: Mapping[str, Match], hint: str) -> Match:
+    """Returns the only thing of this kind whose id begins so. Raises UnclearId."""
+    match = resolve(start, by_id)
+    if not match.id:
+        raise UnclearId(kind, start, match.candidates, hint)
+    return by_id[match.id]
 
 
 def find_record(records: Iterable[Record], prefix: str) -> Record:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
+from vault_memory.edits import audit_log, conflict_copy, reports
 from vault_memory.edits import conflict_copies as edits_conflict_copies
-from vault_memory.edits import conflict_copy, edit_errors, reports
 from vault_memory.edits.calls import CallKeywords, EditCalls, aware
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.conflict_names import named_copies
@@ -120,7 +120,7 @@ class ConflictCalls:
     ) -> "ThrownNote":
         """Restore a note from the trash, beside the note that has its name now, if any. Raises UnclearId."""
         thrown = {entry.id: entry for entry in self.trash(scopes)}
-        match = edit_errors.only_match("note in the trash", thrown_id, thrown, TRASH)
+        match = audit_log.only_match("note in the trash", thrown_id, thrown, TRASH)
         with self._edits.transaction():
             op_id = f"untrash-{os.urandom(8).hex()}"
             result = self._edits.editor.writer.untrash(match.id, now=aware(now), op_id=op_id)

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.edits import note_access
+from vault_memory.edits.audit_log import only_match
 from vault_memory.edits.commands import MergeCopy, RestoreVersion, RunOptions, SaveText
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, ResolvedConflict, Verdicts
-from vault_memory.edits.edit_errors import only_match
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.edits.plans.copy_places import PlaceChoice, decisions_on
 from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text

@@ -1,12 +1,8 @@
 """Errors of edits."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from vault_memory.errors import UsageError, VaultError
-from vault_memory.markdown.note_items import resolve
-
-Match = TypeVar("Match")
 
 
 class NoteChanged(VaultError):
@@ -101,14 +97,6 @@ class UnclearId(UsageError):
             listed = ", ".join(map(_escaped, candidates))
             message = f"{start!r} may be any of these {kind}s: {listed}"
         super().__init__(message, hint=hint, candidates=list(candidates))
-
-
-def only_match(kind: str, start: str, by_id: Mapping[str, Match], hint: str) -> Match:
-    """Returns the only thing of this kind whose id begins so. Raises UnclearId."""
-    match = resolve(start, by_id)
-    if not match.id:
-        raise UnclearId(kind, start, match.candidates, hint)
-    return by_id[match.id]
 
 
 def _escaped(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.audit_log import AuditLog, only_match
 from vault_memory.edits.commands import (
     ApplyOps,
     DecideProposals,
@@ -18,7 +18,6 @@ from vault_memory.edits.commands import (
     EditCommand,
     ProposalDecision,
 )
-from vault_memory.edits.edit_errors import only_match
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.markdown.document import parse

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.edit_errors import only_match
+from vault_memory.edits.audit_log import AuditLog, only_match
 from vault_memory.edits.note_access import NoteAccess
 from vault_memory.errors import NoteNotFound
 from vault_memory.rules.edits.audit_record import Record
