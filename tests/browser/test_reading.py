@@ -33,7 +33,7 @@ def test_search_answers_while_a_person_types(signed_in: Web, tab: "Page") -> Non
     expect(tab.locator("#hits")).to_contain_text("1000 W halogen")
     # One view, one entry of the history.
     tab.go_back()
-    assert heading(tab) == "Today"
+    assert heading(tab) == "68 notes are memory"
 
 
 def test_the_prompt_is_the_text_of_the_command(signed_in: Web, house: Outside, tab: "Page") -> None:
@@ -49,7 +49,7 @@ def test_the_prompt_is_the_text_of_the_command(signed_in: Web, house: Outside, t
     assert command.code == 0
     assert "".join(parts.all_text_contents()) == command.out.removesuffix("\n")
     # A part folds, and stays folded when the view is brought up to date.
-    tab.get_by_text("Profile").click()
+    tab.locator(".part summary", has_text="Profile").click()
     expect(parts.nth(1)).to_be_hidden()
 
 
@@ -178,7 +178,7 @@ def test_keys_lead_through_the_page_and_can_be_switched_off(signed_in: Web, tab:
     expect(box).to_have_value("gtu?")
     tab.locator("h1").click()
     tab.keyboard.press("Escape")
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Today")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("68 notes are memory")
     script_runs(tab)
 
     tab.keyboard.press("?")
@@ -190,7 +190,7 @@ def test_keys_lead_through_the_page_and_can_be_switched_off(signed_in: Web, tab:
     tab.keyboard.press("f")
     tab.keyboard.press("?")
     expect(keys).to_be_hidden()
-    assert heading(tab) == "Today"
+    assert heading(tab) == "68 notes are memory"
     # They are switched on again by a button.
     tab.get_by_role("button", name="Keys").click()
     expect(keys.get_by_label("Switch these keys off")).to_be_checked()
