@@ -128,7 +128,7 @@ def test_everybody_can_read_the_answers_to_buttons(
     problems += problems_here(tab, "the keys")
     tab.keyboard.press("Escape")
 
-    tab.get_by_role("button", name="Undo this night").click()
+    tab.get_by_role("button", name="Undo the night of").click()
     expect(tab.locator("main")).to_contain_text("Nothing was changed yet")
     problems += problems_here(tab, "what a night would undo")
     tab.get_by_role("button", name="Undo the night").click()

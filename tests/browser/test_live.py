@@ -24,8 +24,8 @@ def test_today_shows_a_save_and_leaves_a_half_typed_form_alone(
 
     append(house, "Whistles before rain")
 
-    expect(tab.locator("#today")).to_contain_text("Whistles before rain")
-    expect(tab.get_by_role("status")).to_have_text("1 new")
+    expect(tab.locator("#new")).to_contain_text("Whistles before rain")
+    expect(tab.locator("#status")).to_have_text("1 new")
 
     goto(tab, "/about?name=mira")
     script_runs(tab)
@@ -52,18 +52,20 @@ def test_folds_stay_open_when_a_view_is_shown_again(
     daemon: Running, signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
+    append(house, "Likes the smell of tar")
     signed_in()
+    goto(tab, "/log")
     script_runs(tab)
-    fold = tab.get_by_role("article").filter(has_text="smell of tar")
+    fold = tab.locator("details").filter(has_text="1 that changed nothing")
     fold.locator("summary").click()
-    expect(fold.locator("ins")).to_be_visible()
+    expect(fold.get_by_role("article")).to_be_visible()
     tab.locator("h1").click()
     tab.evaluate("document.activeElement.blur()")
 
     append(house, "Whistles before rain")
 
-    expect(tab.locator("#today")).to_contain_text("Whistles before rain")
-    expect(fold.locator("ins").filter(has_text="tar")).to_be_visible()
+    expect(tab.locator("#records")).to_contain_text("Whistles before rain")
+    expect(fold.get_by_role("article")).to_be_visible()
 
 
 def test_the_status_line_tells_when_the_daemon_ends_and_comes_back(
@@ -75,11 +77,11 @@ def test_the_status_line_tells_when_the_daemon_ends_and_comes_back(
         expect(state).to_contain_text("Live")
         tab.evaluate("window.sameDocument = true")
         daemon.kill()
-        expect(state).to_contain_text("no daemon")
+        expect(state).to_contain_text("Not watching")
     with house.daemon() as daemon:
         expect(state).to_contain_text("Live")
         append(house, "Whistles before rain")
-        expect(tab.locator("#today")).to_contain_text("Whistles before rain")
+        expect(tab.locator("#new")).to_contain_text("Whistles before rain")
     assert tab.evaluate("window.sameDocument") is True
 
 
@@ -94,7 +96,7 @@ def test_the_page_tells_when_its_server_ends_and_comes_back(
     code, _ = process.stop()
     assert code == 0
 
-    status = tab.get_by_role("status")
+    status = tab.locator("#status")
     expect(status).to_contain_text("offline: as of")
     expect(button).to_be_disabled()
 
@@ -117,7 +119,7 @@ def test_twelve_tabs_share_one_stream(
 
     append(house, "Likes the smell of tar")
     for page in opened:
-        expect(page.locator("#today")).to_contain_text("smell of tar")
+        expect(page.locator("#new")).to_contain_text("smell of tar")
     [stream] = _open(streams)
 
     leader = stream.frame.page
@@ -126,7 +128,7 @@ def test_twelve_tabs_share_one_stream(
     assert len(others) == TABS - 1
     append(house, "Whistles before rain")
     for page in others:
-        expect(page.locator("#today")).to_contain_text("Whistles before rain")
+        expect(page.locator("#new")).to_contain_text("Whistles before rain")
     [stream] = _open(streams)
 
 
