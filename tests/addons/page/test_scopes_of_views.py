@@ -229,11 +229,9 @@ def test_each_view_shows_the_person_what_is_their_own(two_people: TwoPeople, use
 
     texts = {path: browser.get(path).text.lower() for path in _plain_paths(own)}
 
-    night = f"/nights/{own.night}"
     missing = {path for path, text in texts.items() if own.word not in text}
-    assert missing == {*WITHOUT_WORDS, night}
-    assert f"user:{user}" in texts["/nights"]
-    assert f"user:{user}" in texts[night]
+    assert missing == WITHOUT_WORDS
+    assert user in texts["/nights"]
 
 
 @pytest.mark.sampled

@@ -96,6 +96,8 @@ class NewRecords(NamedTuple):
     learned: int
     """lines that the bot wrote"""
     left_out: int
+    or_more: str
+    """` or more` where not all were counted"""
     has_older: bool
     """whether there are records that were seen"""
 
@@ -209,6 +211,7 @@ def _new_records(viewer: Viewer) -> NewRecords:
         since=since,
         learned=learned,
         left_out=total - len(rows),
+        or_more=" or more" if total == MOST_COUNTED else "",
         has_older=bool(seen),
     )
 
