@@ -36,6 +36,45 @@ def test_search_answers_while_a_person_types(signed_in: Web, tab: "Page") -> Non
     assert heading(tab) == "68 notes are memory"
 
 
+def test_a_search_below_the_box_answers_the_last_key(signed_in: Web, tab: "Page") -> None:
+    signed_in()
+    goto(tab, "/log")
+    script_runs(tab)
+    searches: list[str] = []
+    tab.on("request", lambda request: "/search?" in request.url and searches.append(request.url))
+    address = tab.url
+
+    tab.keyboard.press("/")
+    box = tab.get_by_role("searchbox", name="Search memory")
+    expect(box).to_be_focused()
+    box.press_sequentially("spare keys")
+
+    below = tab.locator("#found")
+    expect(below.locator("mark", has_text="key").first).to_be_visible()
+    assert 0 < len(searches) <= len("spare keys")
+    assert searches[-1].endswith("?q=spare+keys")
+    assert below.locator("article").count() <= 10
+    assert tab.url == address
+    ids = tab.eval_on_selector_all("[id]", "(parts) => parts.map((part) => part.id)")
+    assert len(ids) == len(set(ids))
+
+    box.fill("xyzzyq")
+    expect(below).to_contain_text("No note has these words")
+    expect(below).not_to_contain_text("Answers")
+    expect(box).to_be_focused()
+
+
+def test_a_hit_leads_to_its_line(signed_in: Web, tab: "Page") -> None:
+    signed_in()
+    goto(tab, "/search?q=left-handed")
+    row = tab.locator(".row", has_text="Is left-handed; the tools").first
+    row.locator("summary").first.click()
+    row.get_by_role("link", name="Edit").click()
+
+    expect(tab).to_have_url(re.compile(r"/note/.*USER\.md\?edit="))
+    expect(tab.get_by_role("textbox", name="Text")).to_have_value(re.compile("left-handed"))
+
+
 def test_the_prompt_is_the_text_of_the_command(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
     goto(tab, "/prompt")
