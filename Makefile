@@ -7,7 +7,7 @@
 #   make dist                  the wheel and the archive of the sources in build/dist, checked, and the packages
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 750 MB
 #   make test-clients-openclaw  the one that is too slow for each run
-#   make test-browser          those of the page in Chromium, which it installs
+#   make test-browser          those of the page in Chromium, and its flows in Firefox; it installs both
 #   make pictures              take the pictures of README and of the guide in Chromium
 #   make test-deep             the long ones, and every generated case
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
@@ -23,7 +23,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run packages dist test test-clients test-clients-openclaw test-browser pictures chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run packages dist test test-clients test-clients-openclaw test-browser pictures browsers test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -205,27 +205,31 @@ test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node packages
 	$(call say,running the tests with the real OpenClaw and the MCP inspector)
 	@$(BIN)/python -m pytest -m clients tests/clients/test_openclaw.py tests/clients/test_inspector.py --durations 5
 
-# Debian's Chromium, driven by Playwright, which brings no browser of its own here.
+# Debian's Chromium and Firefox, driven by Playwright, which brings no browser of its own here.
 $(STAMPS)/browser: pyproject.toml $(STAMPS)/dev
 	$(call say,installing what drives the browser)
 	@$(PIP) install --constraint constraints.txt --no-compile -e '.[browser]' && touch $@
 
-chromium:
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "==> installing Chromium for the tests of the page"; \
-		{ $(APT) update && $(APT) install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true; fi
-	@command -v chromium >/dev/null || { \
-		echo "error: Chromium was not found, which shows the page to the tests" >&2; \
-		echo "hint: install it: apt-get install chromium" >&2; exit 1; }
+browsers:
+	@missing=(); for program in chromium firefox-esr; do command -v $$program >/dev/null || missing+=($$program); done; \
+	if [ $${#missing[@]} -gt 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing $${missing[*]} for the tests of the page"; \
+		{ $(APT) update && $(APT) install -y --no-install-recommends "$${missing[@]}"; } >/dev/null 2>&1 || true; fi; \
+	for program in "$${missing[@]}"; do command -v $$program >/dev/null || { \
+		echo "error: $$program was not found, which shows the page to the tests" >&2; \
+		echo "hint: install it: apt-get install $$program" >&2; exit 1; }; done
 
 # The pictures of README and of the guide, from a vault of the tests.
-pictures: $(STAMPS)/dev $(STAMPS)/browser chromium
+pictures: $(STAMPS)/dev $(STAMPS)/browser browsers
 	$(call say,taking the pictures)
 	@$(BIN)/python -m tests.browser.pictures
 
-test-browser: $(STAMPS)/dev $(STAMPS)/browser chromium
-	$(call say,running the tests of the page in Chromium)
+# Firefox takes no colour scheme from Playwright.
+FLOWS := $(addprefix tests/browser/test_,reading.py deciding.py editing.py correcting.py live.py)
+test-browser: $(STAMPS)/dev $(STAMPS)/browser browsers
+	$(call say,running the tests of the page in Chromium and then its flows in Firefox)
 	@$(BIN)/python -m pytest -m browser -n 2 tests/browser --durations 5
+	@FIREFOX="$$(command -v firefox-esr)" $(BIN)/python -m pytest -m browser -n 2 $(FLOWS) -k "not dark" --durations 5
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)

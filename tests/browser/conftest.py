@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FIREFOX = os.environ.get("FIREFOX", "")
+"""The path of a Firefox, in which the flows are run instead"""
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -55,7 +57,11 @@ def playwright() -> "Iterator[Playwright]":
 
 @pytest.fixture(scope="session")
 def chromium(playwright: "Playwright") -> "Iterator[Browser]":
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    if FIREFOX:
+        # By WebDriver BiDi, which the Firefox of Debian speaks.
+        browser = playwright.firefox.launch(executable_path=FIREFOX, channel="moz-firefox")
+    else:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
     yield browser
     browser.close()
 
