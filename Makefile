@@ -229,7 +229,7 @@ FLOWS := $(addprefix tests/browser/test_,reading.py deciding.py editing.py corre
 test-browser: $(STAMPS)/dev $(STAMPS)/browser browsers
 	$(call say,running the tests of the page in Chromium and then its flows in Firefox)
 	@$(BIN)/python -m pytest -m browser -n 2 tests/browser --durations 5
-	@FIREFOX="$$(command -v firefox-esr)" $(BIN)/python -m pytest -m browser -n 2 $(FLOWS) -k "not dark" --durations 5
+	@FIREFOX="$$(command -v firefox-esr)" $(BIN)/python -m pytest -m browser -n 2 $(FLOWS) -k "not dark and not phone" --durations 5
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)
