@@ -131,7 +131,8 @@ def test_a_daemon_reads_documents_beside_saves_and_after_it_was_killed(outside: 
     assert f"{MIRA}/long 2.pdf" in stale
 
     with outside.daemon() as daemon:
-        until(lambda: not daemon.search("long", **WHERE)["freshness"]["stale_files"])
+        # The reader gives way to whatever else runs on a busy machine.
+        until(lambda: not daemon.search("long", **WHERE)["freshness"]["stale_files"], seconds=600)
         assert daemon.search("keeper wrote", **WHERE)["hits"][0]["kind"] == "document"
         code, _ = daemon.stop()
     assert code == 0

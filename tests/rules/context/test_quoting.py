@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from tests.effort import cases
 from tests.every import every
 from vault_memory.rules.context import quoting
-from vault_memory.rules.context.prompt_injection import (
-    PATTERNS,
-    beginnings,
-    shaped_like_instruction,
-)
+from vault_memory.rules.context.prompt_injection import _tries, beginnings, shaped_like_instruction
 from vault_memory.rules.context.quoting import (
     CLOSING,
     FLAG,
@@ -271,7 +267,7 @@ def test_the_name_of_a_note_cannot_escape_its_mark(name):
     assert len(mark.splitlines()) == 1
 
 
-EVERY = [one for patterns in PATTERNS.values() for one in patterns]
+EVERY = [pattern for _, pattern in _tries()]
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
