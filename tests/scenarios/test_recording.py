@@ -221,6 +221,9 @@ def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemo
         assert process.wait(120) == 0
     with outside.daemon():
         until(lambda: len(turns(outside)) >= 400, says=lambda: len(turns(outside)))
+        # A file goes after its last turn was recorded.
+        until(lambda: os.listdir(drop) == [".lock"], says=lambda: os.listdir(drop))
+        left = os.listdir(drop)
 
     lines = [
         line
@@ -228,4 +231,4 @@ def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemo
         for line in path.read_bytes().splitlines()
     ]
     assert len(turns(outside)) == len(lines) == 400
-    assert os.listdir(drop) == [".lock"]
+    assert left == [".lock"]

@@ -20,7 +20,7 @@ from vault_memory.markdown.blocks.outline import BOM, front_matter_end
 
 __all__ = ["TooLong", "raw_html", "render", "title_of"]
 
-_TITLE = re.compile(r"(?:[ \t]*\n)*# +([^\s#][^\n]*?)[ #]*(?=\n|\Z)")
+_TITLE = re.compile(r"(?:[ \t]*+\n)*+# ++([^\s#](?:[^\n]*[^ #\n])?)[ #]*+(?=\n|\Z)")
 _NOTHING: Mapping[int, str] = {}
 
 

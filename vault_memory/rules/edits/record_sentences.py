@@ -38,7 +38,7 @@ _SAYS_NOTHING = re.compile(
     r"[\W_]*|(?:`{3}|~{3})\S*|(?:id|collapsed|heading|created-at|updated-at)::.*"
     r"|:[A-Z]+:|CLOCK: .*|\^[\w-]+"
 )
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*")
+_HEADING = re.compile(r"#{1,6}[ \t]++((?:.*[^ \t#\n])?)[ \t#]*+")
 _TASK = re.compile(r"^(?:TODO|DOING|DONE)[ \t]+(?:\[#[A-Z]\][ \t]*)?(?=\S)")
 _PROPERTY = re.compile(r"([^\s:][^:]{0,80})::[ \t]+(?=\S)")
 _STRUCK = re.compile(r"~~(.+)~~")
