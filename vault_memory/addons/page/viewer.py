@@ -136,7 +136,7 @@ class Viewer:
         # Fault: to look for copies, the folder is listed, and a person types a letter each
         # tenth of a second.
         copies: list[ConflictCopy]
-        copies = self.shared.kept("conflicts", self.scopes, self.records.conflicts)
+        copies = self.shared.kept("conflicts", self.scopes, self.conflicts.copies)
         return copies
 
     def state(self) -> VaultState:

@@ -6,7 +6,7 @@ hostile note is as hostile here.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Literal, NamedTuple
@@ -83,9 +83,15 @@ def sentences_of(record: Record) -> list[RecordSentence]:
     return _of_lines(_Note(record), record.diff) or [BLANKS]
 
 
-def outcome_of(record: Record) -> str:
-    """Returns what a record came to, with the words of the note: `Added “Sow peas”`."""
-    parts = [_change_of(record, sentences_of(record)), *_proposed(record, proposal_words)]
+def outcome_of(record: Record, sentences: Sequence[RecordSentence] = ()) -> str:
+    """Returns what a record came to, with the words of the note: `Added “Sow peas”`.
+
+    `sentences` are those of the record, where the caller has them.
+    """
+    parts = [
+        _change_of(record, sentences or sentences_of(record)),
+        *_proposed(record, proposal_words),
+    ]
     if "rejected" in [proposal.state for proposal in record.proposed]:
         parts.append("Rejected. The note stays as it was")
     if any(applied.op.get("choice") == "keep" for applied in record.applied):
@@ -106,16 +112,17 @@ def _proposed(record: Record, words: Callable[[Proposal], str]) -> list[str]:
     return [f"Proposed: {text}" for text in texts]
 
 
-def _counts(sentences: list[RecordSentence]) -> list[str]:
+def _counts(sentences: Sequence[RecordSentence]) -> list[str]:
     counts = Counter(sentence.change for sentence in sentences)
     return [f"{change} {count} line{'s' * (count > 1)}" for change, count in sorted(counts.items())]
 
 
-def _change_of(record: Record, sentences: list[RecordSentence]) -> str:
+def _change_of(record: Record, sentences: Sequence[RecordSentence]) -> str:
     if not sentences:
         return ""
-    text = _whole_change(record) or _one_change(record, sentences[0])
-    if len(sentences) > 1 and not _whole_change(record):
+    whole = _whole_change(record)
+    text = whole or _one_change(record, sentences[0])
+    if len(sentences) > 1 and not whole:
         text = ", ".join(_counts(sentences)).capitalize()
     return f"Undone: {text[:1].lower()}{text[1:]}" if record.undoes else text
 
@@ -165,8 +172,8 @@ class _Note:
             (_first_text(effect.removed), _first_text(effect.added)) for effect in self._effects
         }
         self._has_facts = record.note.endswith(FACTS)
-        names = [record.user_id, *record.note.split("/")]
-        self._owners = {folded(name) for name in ("", *names)}
+        names = ["", record.user_id, *record.note.split("/")]
+        self._owners = set(map(folded, names))
 
     def archived(self) -> list[RecordSentence]:
         """Returns the items that an op moved to the archive."""
@@ -179,8 +186,9 @@ class _Note:
     def blocks(self, diff: bytes) -> Iterator[list[_DiffLine]]:
         """Yields the lines that were changed beside each other."""
         for hunk in hunks_of(diff):
-            lines = list(self._lines(hunk.rows))
-            for is_changed, block in groupby(lines, lambda line: line.sign != b" "):
+            for is_changed, block in groupby(
+                self._lines(hunk.rows), lambda line: line.sign != b" "
+            ):
                 if is_changed:
                     yield [line for line in block if line.words]
 
@@ -216,7 +224,7 @@ class _Note:
         olds = [line for line in block if line.sign == b"-"]
         news = [line for line in block if line.sign == b"+"]
         pairs = self._pairs(olds, news)
-        changed_olds = set(pairs.values())
+        changed_olds = pairs.values()
         for number, old in enumerate(olds):
             if number not in changed_olds:
                 yield RecordSentence("removed", old.words), old.is_frame
@@ -243,8 +251,9 @@ class _Note:
             if (like := self._likeness(old, new)) >= LIKE
         ]
         # Without an op that says otherwise, one line in the place of another is its new form.
-        if not likes and not self._effects and len(olds) == len(news) == 1:
-            return {0: 0} if not (olds[0].is_frame or news[0].is_frame) else {}
+        is_alone = len(olds) == len(news) == 1 and not (likes or self._effects)
+        if is_alone and not (olds[0].is_frame or news[0].is_frame):
+            return {0: 0}
         return {new: old for old, new in best_pairs(likes)}
 
     def _likeness(self, old: _DiffLine, new: _DiffLine) -> float:

@@ -22,7 +22,6 @@ from vault_memory.rules.edits.op_words import in_words
 from vault_memory.rules.edits.record_sentences import RecordSentence, outcome_of, sentences_of
 
 if TYPE_CHECKING:
-    from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Proposal, Record
 
@@ -166,21 +165,22 @@ class Undoing:
 
 
 def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
-    """Return a record for a template; with `complete`, all lines of its diff."""
-    diff = record.diff.decode("utf-8", "replace")
+    """Return a record for a template; with `complete` also its diff, which lists do not show."""
+    diff = record.diff.decode("utf-8", "replace") if complete else ""
+    sentences = tuple(sentences_of(record))
     return RecordRow(
         id=record.id,
         ts=record.ts,
         note=record.note,
         title=note_title(record.note),
-        summary=outcome_of(record),
-        sentences=tuple(sentences_of(record)),
+        summary=outcome_of(record, sentences),
+        sentences=sentences,
         who=WHO.get(record.source, record.source),
         device=record.device,
         why=record.why,
         sections=tuple(dict.fromkeys(_sections(record))),
         turns=tuple(dict.fromkeys(_turns(record)))[:MOST_TURNS],
-        diff=read_diff(diff, complete=complete),
+        diff=read_diff(diff, complete=True),
         remarks=tuple(_remarks(record)),
         has_changed=record.before != record.after,
         proposed=len(record.proposed),
@@ -295,10 +295,6 @@ class RecordViewer:
     def proposals(self) -> "list[Proposal]":
         """Return the proposals that wait for a person, the oldest first."""
         return list(self._memory.inbox(self._chosen_scopes))
-
-    def conflicts(self) -> "list[ConflictCopy]":
-        """Return the conflict copies, by note."""
-        return self._memory.conflicts(self._scopes)
 
     def seen_mark(self) -> str:
         """Return the id of the newest record that was seen; empty before the first mark."""

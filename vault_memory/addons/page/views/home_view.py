@@ -10,7 +10,7 @@ from vault_memory.addons.page import wording
 from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.decision_viewers import ProposalQuestion, question_of
+from vault_memory.addons.page.viewers.decision_viewers import ProposalRow, row_of_closed
 from vault_memory.addons.page.viewers.record_viewer import (
     NIGHT_SOURCES,
     RecordGroup,
@@ -23,7 +23,7 @@ from vault_memory.addons.page.views.outcome import not_remembered, own_path
 
 if TYPE_CHECKING:
     from vault_memory.facts.known import Known
-    from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.rules.edits.audit_record import Record
 
 BY_HAND = 2
 MOST_WAITING = 2
@@ -64,24 +64,13 @@ class RememberFields(AskedFields):
         return "", [self.text]
 
 
-class WaitingItem(NamedTuple):
-    """A proposal that waits for a person."""
-
-    id: str
-    question: ProposalQuestion
-    where: str
-    who: str
-    ts: str
-    suspicious: bool
-
-
 class WaitingItems(NamedTuple):
     """What waits for a person, the most serious first."""
 
-    orders: list[WaitingItem]
+    orders: list[ProposalRow]
     conflicts: list[tuple[str, str]]
     """ids of copies, and the titles of their notes"""
-    proposals: list[WaitingItem]
+    proposals: list[ProposalRow]
     total: int
 
 
@@ -160,21 +149,10 @@ def _waiting(viewer: Viewer) -> WaitingItems:
     conflicts = [(copy.id, wording.note_title(copy.note)) for copy in copies[:room]]
     harmless = [each for each in proposals if not each.suspicious][: room - len(conflicts)]
     return WaitingItems(
-        [_waiting_item(each) for each in orders],
+        [row_of_closed(each) for each in orders],
         conflicts,
-        [_waiting_item(each) for each in harmless],
+        [row_of_closed(each) for each in harmless],
         len(proposals) + len(copies),
-    )
-
-
-def _waiting_item(proposal: "Proposal") -> WaitingItem:
-    return WaitingItem(
-        id=proposal.id,
-        question=question_of(proposal),
-        where=str(proposal.op.get("heading", "")) or wording.note_title(proposal.note),
-        who="the bot",
-        ts=proposal.ts,
-        suspicious=proposal.suspicious,
     )
 
 
@@ -202,8 +180,9 @@ def _new_records(viewer: Viewer) -> NewRecords:
             continue
         total += 1
         since = since if seen else record.ts
-        kinds[_kind(record)].append((record, undone_by))
-        learned += len(record.applied) if _kind(record) < BY_HAND else 0
+        kind = _kind(record)
+        kinds[kind].append((record, undone_by))
+        learned += len(record.applied) if kind < BY_HAND else 0
     rows = list(_first(chain(*kinds)))
     return NewRecords(
         groups=grouped(rows),
