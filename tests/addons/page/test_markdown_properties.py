@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.addons.page.markup import Markup
@@ -12,8 +12,8 @@ from vault_memory.addons.page.markdown import raw_html, render
 from vault_memory.addons.page.note_html.hidden_letters import HIDDEN
 
 TAGS = set(
-    "a blockquote br code em h2 h3 h4 h5 h6 hr li ol p pre s span strong"
-    " table tbody td th thead tr ul".split()
+    "a blockquote br code details em h2 h3 h4 h5 h6 hr li ol p pre s span strong"
+    " summary table tbody td th thead tr ul".split()
 )
 ATTRIBUTES = {"class", "data-info", "data-line", "href", "id", "rel", "start", "title"}
 CLASSES = {"center", "definition", "image", "left", "mark", "properties", "right"}
@@ -53,6 +53,8 @@ def rendered(note: str) -> str:
 
 
 @settings(max_examples=few(2000))
+@example("---\n\n---\n")
+@example("---\ntitle: Boat\n---\n# Boat\n")
 @given(notes)
 def test_a_browser_gets_only_tags_attributes_and_schemes_of_the_page(note: str) -> None:
     html = rendered(note)
