@@ -1,6 +1,8 @@
 """A vault with more files than one listing can have says so with each answer."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +46,17 @@ def memory(vault: Path, tmp_path: Path) -> Iterator[VaultMemory]:
 
 def missing_in(memory: VaultMemory) -> int:
     return NOTES + 1 - memory.vault.indexing.index().count_notes()
+
+
+def test_only_the_memory_that_the_owner_gives_limits_the_files():
+    shown = f"{sys.executable} -c 'from vault_memory.vault import listing; print(listing.MOST)'"
+    limits = ("unlimited", "1000000")
+    unlimited, limited = (
+        int(subprocess.check_output(["sh", "-c", f"ulimit -Sv {limit}; {shown}"], timeout=60))
+        for limit in limits
+    )
+    assert unlimited > 10**15
+    assert limited == 512_000
 
 
 def test_the_files_without_room_are_counted(vault: Path, memory: VaultMemory):

@@ -186,7 +186,7 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
     if differing:
         yield failed(name, f"differs for {some(differing)}", FIX)
     elif missing := missing_notes(index):
-        fix = "move files that are no notes out of the vault"
+        fix = "raise the limit of memory (`ulimit -v`), or move what is no note out of the vault"
         reason = f"{missing:,} notes are missing: the vault has more than {MOST:,} files"
         yield failed(name, reason, fix)
     else:

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from resource import RLIMIT_AS, getrlimit
 from typing import NamedTuple
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -11,8 +12,8 @@ from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored, unread
 SUFFIXES = (*MARKDOWN, ".jsonl", CANVAS)
 DEEPEST = 64
 """Levels of folders"""
-MOST = 200_000
-"""Files in one listing"""
+MOST = getrlimit(RLIMIT_AS)[0] % 2**64 // 2_000
+"""Files in one listing: what fits into the memory that the owner gives (`ulimit -v`), else no end"""
 
 _SAFE = re.compile(r"[\w .,'()+@=&!~#$%;\-]+").fullmatch
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,7 +63,7 @@ class Listing:
         """Whether a path that is missing in `entries` is certainly absent."""
         # Fault (C57): what an incomplete listing lacks is unknown. Taken for deleted,
         # the notes would be removed everywhere.
-        if self.truncated or "" in self.unknown:
+        if "" in self.unknown:
             return False
         while path:
             if path in self.unknown:
@@ -141,10 +142,9 @@ class _Walk:
                         continue
                     self._add_file(entry, prefix)
                     # Fault (F110): a folder of another program, such as a cache, may
-                    # have millions of files. The rest is unknown, and not deleted.
+                    # have millions of files. The rest is unknown everywhere, and not deleted.
                     if self.listing.truncated:
-                        reason = f"there are more than {MOST:,} files"
-                        self.listing.unknown[prefix[:-1]] = reason
+                        self.listing.unknown[""] = f"there are more than {MOST:,} files"
         except OSError as error:
             self._add_unknown(prefix[:-1], error)
             return
@@ -155,8 +155,8 @@ class _Walk:
 
     def _add_beyond(self, name: str, prefix: str) -> None:
         """Adds the name of a file without a look at it."""
-        is_note = name.endswith(self._suffixes) and not ignored(name)
-        if is_note and len(self.listing.beyond) < MOST:
+        has_room = len(self.listing.beyond) < MOST
+        if has_room and name.endswith(self._suffixes) and not ignored(name):
             self.listing.beyond.append(prefix + name)
 
     def _add_file(self, entry: "os.DirEntry[str]", prefix: str) -> None:
