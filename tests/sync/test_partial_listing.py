@@ -12,7 +12,7 @@ from vault_memory.vault import listing
 @pytest.mark.scenario("F110")
 def test_files_that_a_partial_listing_lacks_are_deleted_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     server = RamServer(traits=PLAIN)
     one, other, _ = pair(tmp_path, server)
     for number in range(20):

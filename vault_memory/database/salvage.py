@@ -62,9 +62,9 @@ class TableShape:
         return row
 
     def _has_columns_for(self, record: StoredRecord) -> bool:
-        has_rowid = record.rowid is not None
         count = len(record.values)
-        if has_rowid != self.has_rowid or count > len(self.columns):
+        # A table that has row ids now may have had none in an earlier format.
+        if (record.rowid is not None and not self.has_rowid) or count > len(self.columns):
             return False
         # Older rows lack a column that was added later; any other missing column means a
         # different table.

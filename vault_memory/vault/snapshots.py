@@ -139,8 +139,7 @@ class Snapshots:
 
     def knows(self, revision: str) -> bool:
         """Whether the bytes of this revision are stored."""
-        query = "SELECT 1 FROM blobs WHERE revision = ?"
-        return self._journal.first(query, (revision,)) is not None
+        return bool(self._journal.first("SELECT 1 FROM blobs WHERE revision = ?", (revision,)))
 
     def bytes_of(self, revision: str | None) -> bytes | None:
         """Returns the bytes of a revision; None when they are not stored."""
@@ -299,10 +298,10 @@ class Snapshots:
 
     def newest(self) -> float | None:
         """Returns when the newest of all versions was seen."""
-        rows = self._journal.execute(
+        newest: float | None = self._journal.first(
             "SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)"
-        )
-        return next((float(seen) for (seen,) in rows if seen is not None), None)
+        )[0]
+        return newest
 
     # --- Saves over the bot's text ---
 

@@ -1,6 +1,9 @@
 """Every version that was seen, for as long as it is kept."""
 
 import os
+import signal
+import subprocess
+import sys
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.database.damage import checkpoint, damage_page
 from tests.effort import cases
 from tests.vault.write.lines import note
 from vault_memory.database.connection import connect
@@ -99,6 +103,69 @@ def test_a_journal_of_an_earlier_version_opens_with_all_its_snapshots(tmp_path: 
     assert [version.path for version in snapshots.before("ann.md", revision_of(b"a"))] == [
         "USER.md"
     ]
+
+
+def journal_without_row_ids(folder: Path, count: int) -> dict[str, bytes]:
+    """A journal in the format before row ids, and its texts by revision."""
+    connection = connect(folder / "journal.sqlite", durable=True)
+    for step in STEPS[:5]:
+        connection.execute(step)
+    connection.pragma("user_version", 5)
+    raws = [f"- {number} {os.urandom(900).hex()}\n".encode() for number in range(count)]
+    texts = {revision_of(raw): raw for raw in raws}
+    with connection:
+        for number, (revision, raw) in enumerate(texts.items()):
+            packed = zlib.compress(raw)
+            connection.execute("INSERT INTO blobs VALUES (?, ?, ?)", (revision, len(raw), packed))
+            version = (number, f"{number}.md", revision, TODAY)
+            connection.execute("INSERT INTO versions VALUES (?, ?, ?, ?, 'bot', 1, 7)", version)
+    connection.close()
+    checkpoint(folder / "journal.sqlite")
+    return texts
+
+
+def texts_of(folder: Path) -> dict[str, bytes | None]:
+    """The texts of all versions of a journal, by revision."""
+    with closing(open_journal(folder)) as journal:
+        snapshots = Snapshots(journal)
+        return {revision: snapshots.bytes_of(revision) for _, revision in snapshots.heads()}
+
+
+KILLED = """
+import os, sys
+from vault_memory.database.connection import connect
+from vault_memory.vault.write.journal import Journal
+connection = connect(sys.argv[1], durable=True)
+connection.set_progress_handler(lambda: os.kill(os.getpid(), 9), int(sys.argv[2]))
+Journal(connection)
+"""
+
+
+def test_a_journal_without_row_ids_is_carried_over_whenever_the_process_is_killed(
+    tmp_path: Path,
+) -> None:
+    texts = journal_without_row_ids(tmp_path, 300)
+    path = tmp_path / "journal.sqlite"
+    size = path.stat().st_size
+
+    def is_killed(after: int) -> bool:
+        ended = subprocess.run([sys.executable, "-c", KILLED, path, str(after)], check=False)
+        assert ended.returncode in (0, -signal.SIGKILL)
+        return ended.returncode != 0
+
+    steps = next(steps for steps in range(200, 20_000, 700) if not is_killed(steps))
+
+    assert steps > 1_000
+    assert texts_of(tmp_path) == texts
+    checkpoint(path)
+    assert path.stat().st_size < 0.75 * size
+
+
+def test_a_damaged_journal_without_row_ids_keeps_its_texts(tmp_path: Path) -> None:
+    texts = journal_without_row_ids(tmp_path, 20)
+    damage_page(tmp_path / "journal.sqlite", 1)
+
+    assert texts_of(tmp_path) == texts
 
 
 def test_a_journal_emptied_under_an_idle_process_does_not_block_writers(

@@ -21,6 +21,7 @@ from vault_memory import places
 from vault_memory.database import salvage
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
+from vault_memory.database.secure_delete import compact
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.errors import VaultError
 from vault_memory.vault.write.journal_schema import STEPS
@@ -427,7 +428,9 @@ def _prepare(connection: Connection) -> None:
     # Fault: a forgotten text must not remain in free pages of the file.
     connection.pragma("secure_delete", True)
     connection.create_scalar_function("pack", _pack, 1, deterministic=True)
-    migrate(connection, [statements(text) for text in STEPS])
+    if migrate(connection, [statements(text) for text in STEPS]) == 1:
+        # The last step leaves the pages of the earlier table free.
+        compact(connection)
 
 
 def _salvage(damaged: Path, connection: Connection) -> None:
