@@ -9,6 +9,7 @@ import pytest
 
 from tests.scenarios.outside import PROGRAM, Outside, at
 from vault_memory import cli
+from vault_memory.cli import quick_start
 
 NOTE = "Users/mira/wren/config/USER.md"
 TEXT = "# Mira\n\n## Boats\n\n- rows the heron boat\n- owns a red oar\n- owns a blue oar\n\n## Tea\n\n- likes tea\n"
@@ -68,6 +69,22 @@ QUESTIONS: list[list[str]] = [
     ["context", "--purpose", "none", "--user", "mira"],
     ["context", "--budget", "-1", "--user", "mira", "--json"],
 ]
+READS: dict[str, list[list[str]]] = {
+    "search": [["oar"], ["--vault-of", "oar"]],
+    "context": [["Who rows?", "--user", "mira"]],
+    "read": [[NOTE], ["USER"], ["none.md"], [NOTE, "--revision", "0" * 64], []],
+    "notes": [[], ["--user", "mira"], ["--user", "nobody", "--quiet"], ["--channel", ""]],
+    "links": [[NOTE], ["Page"], ["none.md"]],
+    "about": [["mira"], ["nobody", "--user", "tomas"], []],
+    "facts": [[], ["--entity", "mira", "--below", "2"], ["--entity", "x"], ["--on", "2031-01-01"]],
+    "timeline": [["mira"], [" "], ["x", "--channel", "harbour"]],
+    "entity": [["mira"], ["x"], ["mira", "--now", "2031-01-01"], ["mira", "--now", "x"]],
+    "source": [[f"{NOTE}:5"], [f"{NOTE}:5", "--around", "51"], ["none"], ["--", "none"]],
+    "log": [[], [NOTE, "--limit", "1"], ["none.md"], ["--limit", "0"], ["--verbose"]],
+    "history": [[NOTE], ["none.md"], ["--version"]],
+    "stats": [[], ["--help"], ["--unknown"]],
+}
+"""Command that only reads → its arguments, one list a call"""
 ID = re.compile(r"\b(?=[a-z]*\d)[0-9a-z]{6,24}\b")
 REVISION = "0" * 64
 COMMANDS: list[list[str]] = [
@@ -196,6 +213,44 @@ def test_the_quick_client_gives_the_same_answers_as_the_full_command(
     for question, one, other in zip(QUESTIONS, found, expected, strict=True):
         assert one == other, question
     assert {done.code for done in found} == {0, 2}
+
+
+@pytest.mark.sampled
+def test_each_command_that_reads_answers_the_same_with_a_daemon_and_without(tmp_path: Path):
+    assert set(READS) == quick_start.READING
+    place = filled(tmp_path / "place")
+    place.write(
+        "Users/tomas/wren/config/USER.md", "- sails \u202e on\x1b Sunday\n- \x85 [[Page]]\n"
+    )
+    place.write("Channels/harbour/CHANNEL.md", "- the oar is blue\n")
+    place.write("memory/Page.md", "# Page\n\nof the [[USER]], without an end")
+    place.ok("append", NOTE, "Boats", "sails — \u202e on\x1b Tuesday")
+    place.ok("add-fact", "mira", "works_at", "Acme", "--user", "mira")
+    calls = [
+        [command, *words, *form]
+        for command, variants in READS.items()
+        for words in variants
+        for form in ([], ["--json"])
+    ]
+
+    expected = [place.here(*call) for call in calls]
+    with place.daemon():
+        answers = [place.here(*call) for call in calls]
+
+    for call, answer, other in zip(calls, answers, expected, strict=True):
+        assert answer == other, call
+    assert {done.code for done in answers} == {0, 1, 2}
+
+
+def test_a_question_sees_what_was_saved_right_before_it(tmp_path: Path):
+    place = filled(tmp_path / "place")
+    with place.daemon():
+        for number in range(20):
+            place.write("memory/new.md", f"- the number {number}\n")
+            assert f"number {number}\n" in place.here("read", "memory/new.md").out
+            assert f"number {number}\n" in place.here("search", f"number {number}").out
+            place.write(f"memory/new-{number}.md", "- a note\n")
+            assert f"memory/new-{number}.md" in place.here("notes").out
 
 
 def test_a_query_with_different_settings_is_answered_by_the_full_command(tmp_path: Path):

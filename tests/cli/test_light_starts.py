@@ -260,27 +260,30 @@ def test_an_op_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outsi
 OF_QUESTIONS = {
     "vault_memory.cli",
     "vault_memory.cli.quick_start",
-    "vault_memory.cli.questions",
     "vault_memory.cli.terminal",
     "vault_memory.command_line",
     "vault_memory.api.exchange",
     "vault_memory.lazy",
     "vault_memory.places",
 }
-OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions"} | {
-    "vault_memory.cli.edit_rendering",
-    "vault_memory.rules.edits.op_words",
-}
+OF_OPS = OF_QUESTIONS | {"vault_memory.cli.edit_rendering", "vault_memory.rules.edits.op_words"}
 
 
 @pytest.mark.parametrize(
     ("command", "rooms"),
     [
-        (
-            ["search", "who trimmed the lamp?", "--why"],
-            OF_QUESTIONS | {"vault_memory.cli.search_text"},
-        ),
+        (["search", "who trimmed the lamp?", "--why"], OF_QUESTIONS),
         (["context", "lamp", "--user", "ann", "--json"], OF_QUESTIONS),
+        (["read", "memory/a.md"], OF_QUESTIONS),
+        (["notes", "--user=ann"], OF_QUESTIONS),
+        (["links", "memory/a.md"], OF_QUESTIONS),
+        (["about", "ann"], OF_QUESTIONS),
+        (["facts", "--json"], OF_QUESTIONS),
+        (["timeline", "ann"], OF_QUESTIONS),
+        (["entity", "ann"], OF_QUESTIONS),
+        (["source", "memory/a.md:1"], OF_QUESTIONS),
+        (["log", "--limit", "1"], OF_QUESTIONS),
+        (["stats"], OF_QUESTIONS),
         (["apply", "memory/a.md", "--ops", "-", "--quiet"], OF_OPS),
     ],
 )

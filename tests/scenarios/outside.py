@@ -56,6 +56,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Pipe(io.StringIO):
+    """What a command prints to another program."""
+
+    encoding = "utf-8"
+
+
 @dataclass(frozen=True)
 class Done:
     """A command that has ended."""
@@ -139,7 +145,7 @@ class Outside:
 
     def here(self, *arguments: str) -> Done:
         """The same in this process, which saves its start."""
-        out, err = io.StringIO(), io.StringIO()
+        out, err = Pipe(), Pipe()
         kept = dict(os.environ)
         folder = os.getcwd()
         os.environ.clear()

@@ -92,8 +92,6 @@ def _run_without_click(words: list[str]) -> int | None:
         return quick_start.edit(name, arguments)
     if name == "record":
         return quick_start.record(arguments)
-    if name in ("search", "context"):
-        from vault_memory.cli import questions
-
-        return questions.answer(name, arguments)
+    if name in quick_start.READING:
+        return quick_start.read(name, arguments)
     return None

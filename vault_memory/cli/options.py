@@ -51,10 +51,14 @@ class Context:
         With `makes_names` the command makes a person, channel or group that is new. Raises
         NameUnclear for a name that is nearly that of another.
         """
-        memory = vault_memory.VaultMemory.open(self.vault, self.config, marks=marks)
+        memory = self.opened(marks)
         if self.named:
             check_names(self, memory, makes_names=makes_names)
         return memory
+
+    def opened(self, marks: bool) -> "VaultMemory":
+        """Open the vault, without a look at the names."""
+        return vault_memory.VaultMemory.open(self.vault, self.config, marks=marks)
 
     def emit(
         self,
@@ -71,7 +75,7 @@ class Context:
         """
         terminal = self.screen() if view else None
         if self.json:
-            click.echo(json_text(answer))
+            self.text(json_text(answer))
         elif view and terminal:
             self.line(view(terminal))
         elif verbatim:

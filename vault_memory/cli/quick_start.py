@@ -53,6 +53,12 @@ OPS = {
     "apply": ("note",),
 }
 """Command → its arguments"""
+READING = frozenset(
+    "search context read notes links about facts timeline entity source log history stats".split()
+)
+"""Commands that only read: the daemon runs them, and returns what they print"""
+READ_SECONDS = 10.0
+"""Time for the daemon to answer; the full command, which then runs, waits for 20 more"""
 
 
 def index_of_command(words: Sequence[str]) -> int | None:
@@ -136,6 +142,46 @@ def edit(command: str, words: Sequence[str]) -> int | None:
     if answer is None:
         return None
     return _show_edit(arguments, answer, dry_run="dry-run" in arguments.options)
+
+
+def read(command: str, words: Sequence[str]) -> int | None:
+    """Run a command that only reads in the daemon; None when the full command has to do it."""
+    try:
+        arguments = _without_vault(words)
+        # Only the full command paints text, and escapes what would move the cursor of a terminal.
+        is_plain = not sys.stdout.isatty() and terminal.writes_all_letters()
+        socket = socket_of(arguments) if is_plain else None
+        if socket is None:
+            return None
+        request = {"command": command, "words": arguments.arguments}
+        answer = ask(arguments, socket, "command", request, READ_SECONDS)
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        # Such a command changes nothing, so the full one may repeat it and report the error.
+        return None
+    if answer is None:
+        return None
+    return show(arguments, answer["out"], answer["err"].split("\n")[:-1])
+
+
+def _without_vault(words: Sequence[str]) -> Arguments:
+    """Return the words of a command, and beside them the options that name its vault.
+
+    Raises NotPlain.
+    """
+    options: dict[str, tuple[str, ...]] = {}
+    others: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        name, equals, value = word.partition("=")
+        if word in ("--", "--verbose"):
+            raise NotPlain(word)
+        if name in ("--vault", "--config"):
+            options[name[2:]] = (value if equals else next(remaining, ""),)
+        else:
+            others.append(word)
+    return Arguments(others, options)
 
 
 def record(words: Sequence[str]) -> int | None:

@@ -32,11 +32,15 @@ def json_text(answer: object) -> str:
     """Return a JSON object on one line, in letters that stdout can encode."""
     import json
 
+    text = json.dumps(answer, ensure_ascii=not writes_all_letters())
+    return escaped_json(text)
+
+
+def writes_all_letters() -> bool:
+    """Return whether stdout is written in UTF-8."""
     # A closed stdout has no encoding, and that of a C locale lacks most letters.
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    name = encoding.lower().replace("-", "")
-    text = json.dumps(answer, ensure_ascii=name != "utf8")
-    return escaped_json(text)
+    return encoding.lower().replace("-", "") == "utf8"
 
 
 def styled(

@@ -217,6 +217,7 @@ class OpenVault:
         fork.config_file, fork.environment = self.config_file, self.environment
         fork.layout_table = self.layout_table
         fork.indexing.leave = self.indexing.leave
+        fork.indexing.is_fresh = self.indexing.is_fresh
         return fork
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.service import sync_turns
 from vault_memory.service.daemon_lock import DaemonLock
@@ -57,7 +58,6 @@ class Daemon:
         self.must_reopen = False
         """Whether the loop has ended because the vault has another owner now"""
         self._is_ending = False
-        self._edit_calls = EditRequests(memory, calls or {})
         self.ending = StopRequest()
         """The request to end; a process that opens its vault again has one for all daemons"""
         self._lock = DaemonLock(memory.vault.state.lock_file)
@@ -76,6 +76,7 @@ class Daemon:
             is_alone=True,
         )
         self._vault = ServiceVault(memory, self.watcher, owner, self._lock)
+        self._edit_calls = EditRequests(memory, self._vault.upkeep, calls or {})
 
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
@@ -100,8 +101,10 @@ class Daemon:
             self._vault.open(stack.enter_context(ExitStack()))
             self.memory.vault.indexing.index()
             stack.callback(self._end_turns)
-            calls = {**self._vault.calls.table(), **self._edit_calls.table()}
-            server = SocketServer(self.memory.vault.state.socket, calls)
+            answers, socket = self._vault.calls.table(), self.memory.vault.state.socket
+            # A hook or a command that this process carries out asks it, too.
+            stack.enter_context(answered_here(socket, answers))
+            server = SocketServer(socket, {**answers, **self._edit_calls.table()})
             stack.callback(server.close)
             stack.callback(self._begin_end)
             self._lanes.start()

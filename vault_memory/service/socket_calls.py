@@ -157,8 +157,11 @@ class EditRequests:
 
     # With one connection for all, a hook would wait for an op that waits for a note.
 
-    def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
+    def __init__(
+        self, memory: "VaultMemory", upkeep: "VaultUpkeep", more: Mapping[str, MemoryCall]
+    ) -> None:
         self._origin = memory
+        self._upkeep = upkeep
         self._calls: dict[str, MemoryCall] = {
             "apply": _apply,
             "record": record_turn,
@@ -190,6 +193,7 @@ class EditRequests:
             with lock:
                 if not opened:
                     opened.append(self._origin.fork())
+                    opened[0].vault.indexing.is_fresh = self._upkeep.is_caught_up
                 return call(opened[0], arguments)
 
         return answer

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ import click
 
 from vault_memory.addons import table
 from vault_memory.api.checks import some
-from vault_memory.cli import progress_bar, screen, search_text
+from vault_memory.cli import progress_bar, quick_start, root, screen, search_text
 from vault_memory.cli.commands import history
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
-from vault_memory.cli.terminal import escaped
+from vault_memory.cli.terminal import escaped, shown, writes_all_letters
 from vault_memory.contract import as_json
+from vault_memory.errors import UsageError
 from vault_memory.service import daemon as daemon_process
 from vault_memory.service import service_manager, service_vault
 
@@ -55,6 +57,59 @@ def _answer_hook(memory: "VaultMemory", event: Mapping[str, Any]) -> dict[str, A
     return answer
 
 
+@dataclass(slots=True)
+class ServedContext(Context):
+    """The context of a command that the daemon runs for another process: its output is an answer."""
+
+    memory: "VaultMemory | None" = None
+    output: dict[bool, str] = field(default_factory=lambda: {False: "", True: ""})
+    """What goes to stdout; under True, what goes to stderr"""
+
+    def opened(self, marks: bool) -> "VaultMemory":
+        """Open the vault of the daemon once more: the command closes it."""
+        assert self.memory is not None
+        return self.memory.fork()
+
+    def text(self, text: str) -> None:
+        """Write the text of a note."""
+        self.output[False] += text if text.endswith("\n") else f"{text}\n"
+
+    def line(self, text: str, *, err: bool = False) -> None:
+        """Write a line. A pipe gets no colours."""
+        self.output[err] += click.unstyle(shown(text)) + "\n"
+
+    def say(self, line: str) -> None:
+        """Write a remark, unless `--quiet` is set."""
+        if not self.quiet:
+            self.line(line, err=True)
+
+    def screen(self) -> None:
+        """The other process writes to no terminal."""
+
+    def can_draw(self) -> bool:
+        """Return false: nobody looks."""
+        return False
+
+
+def _answer_command(memory: "VaultMemory", call: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a command that only reads, and return what it prints. Raises UsageError."""
+    name = call["command"]
+    if name not in quick_start.READING or not writes_all_letters():
+        raise UsageError(f"the daemon does not run `{name}`")
+    # Fault: the daemon is behind the vault. To read all of it would keep other commands waiting.
+    if not memory.vault.indexing.is_fresh():
+        raise UsageError("the daemon has not caught up with the vault")
+    context = ServedContext(memory=memory)
+    command = root.cli.get_command(click.Context(root.cli), name)
+    assert command is not None
+    try:
+        with command.make_context(name, list(call["words"]), obj=context) as place:
+            command.invoke(place)
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
+    return {"out": context.output[False], "err": context.output[True]}
+
+
 def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon":
     """Watch the vault until a signal, or until it has to be opened again."""
     with open_with_layout(context, layout) as memory:
@@ -63,7 +118,7 @@ def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon
             tell=lambda change: _print_change(context, change),
             tell_copy=lambda resolved: _print_copy(context, resolved),
             tell_work=lambda line: _print_work(context, line),
-            calls={"hook": _answer_hook},
+            calls={"hook": _answer_hook, "command": _answer_command},
         )
         # Fault: a signal between two daemons would reach the one that has ended.
         daemon.ending = stop

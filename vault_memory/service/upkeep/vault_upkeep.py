@@ -172,6 +172,10 @@ class VaultUpkeep:
             pause = max(pause, self._retry_at - time.monotonic())
         return pause
 
+    def is_caught_up(self) -> bool:
+        """Returns whether the index has all that was saved before; another thread may ask."""
+        return not self.trouble and self.barrier.passed() and not self._notes.unread()
+
     @property
     def is_at_rest(self) -> bool:
         """Whether all is done about what was saved so far, so that the next upkeep may `resume`."""
