@@ -1,6 +1,8 @@
 """`vault-memory web` and `serve --web`: real processes, asked over real sockets."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,7 +11,7 @@ import httpx
 import pytest
 
 from tests.browser.web_process import WebProcess
-from tests.scenarios.outside import Outside
+from tests.scenarios.outside import PATIENCE_SECONDS, Outside, until
 from vault_memory.addons.page.browser_sessions import BrowserSessions
 from vault_memory.addons.page.running import announced_host
 from vault_memory.errors import Locked
@@ -162,3 +164,67 @@ def test_two_hosts_of_one_folder_are_refused(tmp_path: Path) -> None:
         again = announced_host(tmp_path / ".", tmp_path, "http://localhost:2")
         with pytest.raises(Locked), again:
             pass
+
+
+def has_ended(link: str) -> bool:
+    """Whether nobody listens any more at the address of a link."""
+    try:
+        ask(link)
+    except httpx.TransportError:
+        return True
+    return False
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_run_has_the_page_beside_the_daemon_and_ends_it(start: Start, number: int) -> None:
+    process = start(command=("run", "--web"))
+    link = process.start()
+    until(lambda: any("Open this link" in line for line in process.errors))
+    assert ask(link, "POST").headers["location"] == "/"
+
+    code, _ = process.stop(number)
+
+    # Fault: nobody waits for the page of a daemon that was killed.
+    until(lambda: has_ended(link))
+    if number != signal.SIGKILL:
+        assert code == 0, process.errors
+        until(lambda: process.errors.count("stopped\n") == 1)
+
+
+@pytest.mark.sampled
+def test_the_page_beside_a_daemon_follows_what_it_reads(start: Start, outside: Outside) -> None:
+    process = start(command=("run", "--web"))
+    link = process.start()
+    cookie = ask(link, "POST").headers["set-cookie"].partition(";")[0]
+    url = urlsplit(link)
+
+    answer = httpx.get(
+        f"http://127.0.0.1:{url.port}/", headers={"host": url.netloc, "cookie": cookie}
+    )
+
+    assert "Live" in answer.text
+    assert process.link().startswith(f"http://{url.netloc}/open/")
+    assert outside.socket.exists()
+
+
+@pytest.mark.parametrize("command", [("web",), ("run", "--web")])
+def test_without_its_packages_the_page_says_how_to_get_them(
+    outside: Outside, command: tuple[str, ...]
+) -> None:
+    outside.write("USER.md", "- Keeps bees\n")
+    hide = "import sys; sys.modules['jinja2'] = None; from vault_memory.cli import main; main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", hide, "--vault", str(outside.vault), *command],
+        env=outside.environment,
+        cwd=outside.home,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert done.returncode == 3
+    assert "pip install 'vault-memory[web]'" in done.stderr
+    assert "bug" not in done.stderr

@@ -13,12 +13,13 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from vault_memory.api.daemon_changes import ChangeFeed, Changes
+from vault_memory.api.daemon_client import ask
 from vault_memory.contract import LONGEST_WAIT_SECONDS
 from vault_memory.rules.paths.conflict_names import conflict_copy
 
@@ -47,14 +48,25 @@ SessionScopes = Callable[[], Collection[str] | None]
 """Returns the present scopes of a session; None after its end. It must not block."""
 
 
-class ChangeSource(Protocol):
-    """What a hub asks for changes: the daemon, or the upkeep of the vault in this process."""
+class CallFeed:
+    """Asks the upkeep of a vault in this process for changes, as `ChangeFeed` asks a daemon."""
+
+    def __init__(self, memory: "VaultMemory") -> None:
+        self._socket = memory.vault.state.socket
+        self._is_closed = False
 
     def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
-        """Returns the changes after `since`; see `ChangeFeed.ask`."""
+        """Returns the changes after `since`; waits for one, at most `wait` seconds."""
+        if self._is_closed:
+            return None
+        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
+        if answer is None:
+            return None
+        return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
 
     def close(self) -> None:
-        """Ends the calls. Any thread may call it."""
+        """Lets each later call return None. A call that waits returns after its wait."""
+        self._is_closed = True
 
 
 class PageEvent(NamedTuple):
@@ -128,7 +140,8 @@ class EventHub:
     `start` runs in the event loop of the server, which then makes all other calls but `stop`.
     """
 
-    def __init__(self, memory: "VaultMemory", feed: ChangeSource | None = None) -> None:
+    def __init__(self, memory: "VaultMemory", feed: CallFeed | None = None) -> None:
+        """`feed` asks the upkeep of the vault in this process, in place of the daemon."""
         self._layout = memory.layout
         self._feed = feed or ChangeFeed(memory)
         self._subscribers: set[Subscriber] = set()
@@ -239,15 +252,11 @@ class EventHub:
         changes = subscriber.take()
         if changes is None:
             return
-        notes = [path for path in changes.notes if self._is_open(path, scopes)]
+        notes = [path for path in changes.notes if self._scope_of(path) in scopes]
         if changes.lost:
             yield PageEvent("reload", {}, self.id_for(scopes))
         elif notes:
             yield PageEvent("changed", {"notes": notes}, self.id_for(scopes))
-
-    def _is_open(self, path: str, scopes: Collection[str]) -> bool:
-        """Whether a path is in one of these scopes."""
-        return self._scope_of(path) in scopes
 
     def _scope_of(self, path: str) -> str | None:
         """Returns the scope of a path. A conflict copy is in that of its note."""

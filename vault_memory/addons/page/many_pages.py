@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketClose
 
 from vault_memory.addons.page import render
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix, vault_of_key
-from vault_memory.addons.page.events import EventHub
+from vault_memory.addons.page.events import CallFeed, EventHub
 from vault_memory.addons.page.guard import READING, Guard
 from vault_memory.addons.page.page_answers import NotHere
 from vault_memory.addons.page.page_app import (
@@ -30,8 +30,7 @@ from vault_memory.addons.page.page_app import (
     page_application,
 )
 from vault_memory.addons.page.signing import LinkSpent, WrongLinks
-from vault_memory.api.daemon_changes import Changes
-from vault_memory.api.daemon_client import ask, is_answered_here
+from vault_memory.api.daemon_client import is_answered_here
 from vault_memory.api.vault_service import RETRY_SECONDS, VAULT, VaultService, VaultUnknown, opened
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.beside_calls import running
@@ -336,29 +335,3 @@ def _refusal(error: VaultMemoryError, request: Request) -> Response:
     if error.http_status == 503:
         response.headers["retry-after"] = str(RETRY_SECONDS)
     return response
-
-
-# --- Call feed ---
-
-# Waits for changes of a vault whose upkeep is in this process, without a socket.
-
-
-class CallFeed:
-    """Asks the calls of a vault in this process, as `ChangeFeed` asks a daemon."""
-
-    def __init__(self, memory: "VaultMemory") -> None:
-        self._socket = memory.vault.state.socket
-        self._is_closed = False
-
-    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
-        """Returns the changes after `since`; waits for one, at most `wait` seconds."""
-        if self._is_closed:
-            return None
-        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
-        if answer is None:
-            return None
-        return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
-
-    def close(self) -> None:
-        """Lets each later call return None. A call that waits returns after its wait."""
-        self._is_closed = True

@@ -1,16 +1,21 @@
 """`web`: the page, where people see, correct and take back in a browser what is remembered."""
 
+import os
+import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.addons.page import browser_sessions, passphrases, running
-from vault_memory.addons.page.vault_page import VaultPage
+from vault_memory.addons.page import browser_sessions, passphrases, running, vault_page
 from vault_memory.cli import listener_settings
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
@@ -19,6 +24,8 @@ from vault_memory.errors import NoVault, UsageError
 from vault_memory.http import listen
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from vault_memory.addons.page.browser_sessions import Rights
     from vault_memory.addons.page.running import PageAddress, RunningPage
     from vault_memory.api.vault_memory import VaultMemory
@@ -40,6 +47,19 @@ class WebOptions:
     def rights(self) -> "Rights":
         """Return what the page may show and do."""
         return browser_sessions.Rights(self.users or None, not self.read_only)
+
+
+def _end_with(ctx: click.Context, parameter: click.Parameter, reader: int | None) -> None:
+    """End this process, as SIGTERM does, when the other end of this pipe is closed."""
+
+    def wait(descriptor: int) -> None:
+        os.read(descriptor, 1)
+        # The daemon says that it stopped.
+        ctx.obj.quiet = True
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    if reader is not None:
+        threading.Thread(target=wait, args=(reader,), daemon=True).start()
 
 
 @click.command()
@@ -64,6 +84,7 @@ class WebOptions:
     is_flag=True,
     help="Ask for a passphrase with which --user signs in where no link is at hand.",
 )
+@click.option("--beside", type=int, hidden=True, expose_value=False, callback=_end_with)
 @common
 @click.pass_obj
 @grouped(WebOptions, "options")
@@ -101,6 +122,31 @@ def web(
             raise running.NoPage
         else:
             _serve(context, options, memory)
+
+
+def beside_daemon(context: Context) -> "Callable[[Path], AbstractContextManager[None]]":
+    """Return what serves the page of a folder beside the daemon. Raises ExtraMissing."""
+    need("web")
+    return partial(_serve_beside, context)
+
+
+@contextmanager
+def _serve_beside(context: Context, root: Path) -> Iterator[None]:
+    """Within this, `web` serves the page in a process of its own."""
+    # Fault: a daemon that is killed ends no other process. The system closes its end of the pipe.
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "vault_memory", "web", f"--vault={root}", f"--beside={reader}"]
+    if context.config:
+        command.append(f"--config={context.config}")
+    if context.quiet:
+        command.append("--quiet")
+    # Fault: Ctrl-C would reach both processes, and the page would end before the daemon.
+    with subprocess.Popen(command, pass_fds=(reader,), start_new_session=True):
+        os.close(reader)
+        try:
+            yield
+        finally:
+            os.close(writer)
 
 
 def _open(context: Context, *, needs_vault: bool) -> "VaultMemory | None":
@@ -171,7 +217,7 @@ def _serve(context: Context, options: WebOptions, memory: "VaultMemory | None") 
     listener_settings.warn_if_unencrypted(context, Serve(host=host))
     with TemporaryDirectory() as waiting:
         state = memory.vault.state.path if memory else Path(waiting)
-        page = VaultPage(root, context.config, place, options.rights(), Path(waiting))
+        page = vault_page.VaultPage(root, context.config, place, options.rights(), Path(waiting))
         listen.listen(
             page,
             listening,

@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from vault_memory.addons.page.events import News
+from vault_memory.api.checks import some
 from vault_memory.api.daemon_client import DaemonRefused, ask
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 
 Level = Literal["good", "warn", "bad", ""]
-MOST_NAMES = 3
-"""Notes that a detail names"""
 SYNC_WORDS = {
     "ok": "in step with the server",
     "working": "syncing",
@@ -52,9 +51,11 @@ def describe(memory: "VaultMemory", stale_notes: Collection[str]) -> VaultState:
     sync = vitals["sync"] if vitals else memory.sync.status()
     level: Level = "good"
     word = "Live"
-    details = [f"Search by meaning: {_semantic(memory, vitals)}."]
+    semantic = (vitals or memory.searcher.freshness()._asdict())["semantic"]
+    details = [f"Search by meaning: {semantic}."]
     if stale_notes:
-        details.append(f"Not read yet: {_names(sorted(stale_notes))}.")
+        names = some(sorted(stale_notes)).replace("`", "")
+        details.append(f"Not read yet: {names}.")
     if sync and sync["state"] not in ("ok", "working", "off"):
         level, word = "warn", "Sync waits"
         details.append(f"Sync {SYNC_WORDS[sync['state']]}.")
@@ -67,12 +68,6 @@ def describe(memory: "VaultMemory", stale_notes: Collection[str]) -> VaultState:
     return VaultState(level, word, tuple(details))
 
 
-def _semantic(memory: "VaultMemory", vitals: Any) -> str:
-    if vitals:
-        return str(vitals["semantic"])
-    return memory.searcher.freshness().semantic
-
-
 def vitals_of(memory: "VaultMemory") -> Any:
     """Returns what the daemon says of itself; None without one."""
     try:
@@ -80,13 +75,6 @@ def vitals_of(memory: "VaultMemory") -> Any:
     except DaemonRefused:
         # Fault: an older daemon refuses what it does not know. The page works without.
         return None
-
-
-def _names(notes: list[str]) -> str:
-    """Returns the names of some notes, and how many there are beside these."""
-    text = ", ".join(notes[:MOST_NAMES])
-    more = len(notes) - MOST_NAMES
-    return f"{text} and {more} more" if more > 0 else text
 
 
 class MachineSight(NamedTuple):
@@ -151,15 +139,11 @@ class SharedAnswers:
         self._answers: dict[tuple[str, tuple[str, ...]], _KeptAnswer] = {}
         self._written_after: str | None = None
         """the newest change before the last write of this page"""
-        self._examination: Examination | None = None
+        self.examination: Examination | None = None
+        """the last one of this process"""
         self._from_disk: dict[str, str] = {}
         self.searches: deque[float] = deque(maxlen=MOST_SEARCHES)
         """how long they took, in milliseconds"""
-
-    @property
-    def examination(self) -> Examination | None:
-        """The last examination of this process"""
-        return self._examination
 
     def search_times(self) -> SearchTimes | None:
         """Returns how long searches on this page took; None without one."""
@@ -169,7 +153,7 @@ class SharedAnswers:
     def keep_examination(self, checks: "Sequence[Check]") -> None:
         """Keeps what `doctor` found just now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._examination = Examination(now, checks)
+        self.examination = Examination(now, checks)
 
     def keep_from_disk(self, record_id: str, diff: str) -> None:
         """Keeps what others had saved meanwhile, for the notice of a record."""

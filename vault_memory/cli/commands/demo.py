@@ -146,8 +146,7 @@ def _search(vault: Path, question: str, *options: str) -> Answer:
 
 
 def _command(vault: Path, *arguments: str) -> Answer:
-    program = [sys.executable, "-m", "vault_memory"]
-    command = [*program, "--vault", str(vault), "--json", *arguments]
+    command = [sys.executable, "-m", "vault_memory", f"--vault={vault}", "--json", *arguments]
     process = subprocess.run(command, check=True, capture_output=True, text=True)
     answer: Answer = json.loads(process.stdout)
     return answer
@@ -185,8 +184,6 @@ def _editor(note: Path) -> tuple[str, list[str]]:
     if vim := shutil.which("vim"):
         append = f"$put ='{NEW_LINE}'"
         return "vim", [vim, "-u", "NONE", "-es", "-c", append, "-c", "wq", str(note)]
-    if sed := shutil.which("sed"):
-        return "sed -i", [sed, "-i", f"$a\\\n{NEW_LINE}", str(note)]
     script = "import sys; open(sys.argv[1], 'a', encoding='utf-8').write(sys.argv[2] + '\\n')"
     return "python", [sys.executable, "-c", script, str(note), NEW_LINE]
 
@@ -195,9 +192,7 @@ def _show(context: Context, question: str, answer: Answer) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
         note = styled(hit["note"], bold=True)
-        first_line = hit["lines"][0]
-        text = hit["text"].strip()
-        context.say(f"  {note}:{first_line}  {text}")
+        context.say(f"  {note}:{hit['lines'][0]}  {hit['text'].strip()}")
     freshness = answer["freshness"]
     reason = f" ({freshness['reason']})" if freshness["reason"] else ""
     context.say(f"  semantic: {freshness['semantic']}{reason}")

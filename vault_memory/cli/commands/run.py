@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @layout_option
+@click.option("--web", is_flag=True, help="Open the page, too; it ends with the daemon.")
 @common
 @click.pass_obj
-def run(context: Context, layout: str | None) -> None:
+def run(context: Context, layout: str | None, web: bool) -> None:
     """Run the daemon until Ctrl-C: watch the vault, and keep its index up to date.
 
     The daemon prints a line for each changed note: the chunks added and removed, and the
@@ -44,9 +45,11 @@ def run(context: Context, layout: str | None) -> None:
     \b
     Example:
       vault-memory --vault ~/vault run
+      vault-memory run --web
     """
+    beside = table.part("page.page_commands").beside_daemon(context) if web else nullcontext
     stop = service_manager.StopRequest()
-    while _watch(context, layout, stop).must_reopen:
+    while _watch(context, layout, stop, beside).must_reopen:
         context.say("the notes have another owner now: they are read again")
     context.say("stopped")
 
@@ -110,9 +113,12 @@ def _answer_command(memory: "VaultMemory", call: Mapping[str, Any]) -> dict[str,
     return {"out": context.output[False], "err": context.output[True]}
 
 
-def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon":
-    """Watch the vault until a signal, or until it has to be opened again."""
-    with open_with_layout(context, layout) as memory:
+def _watch(context: Context, layout: str | None, stop: "StopRequest", beside: Any) -> "Daemon":
+    """Watch the vault until a signal, or until it has to be opened again.
+
+    While it is watched, the context manager is entered that `beside` returns for its folder.
+    """
+    with open_with_layout(context, layout) as memory, ExitStack() as companions:
         daemon = daemon_process.Daemon(
             memory,
             tell=lambda change: _print_change(context, change),
@@ -125,7 +131,12 @@ def _watch(context: Context, layout: str | None, stop: "StopRequest") -> "Daemon
         stop.make_at_signals()
         memory.searcher.embedding_progress = progress_bar.progress_of(context)
         _refresh(context, memory, daemon)
-        daemon.run(lambda: _say_ready(context, memory, daemon))
+
+        def ready() -> None:
+            _say_ready(context, memory, daemon)
+            companions.enter_context(beside(memory.root))
+
+        daemon.run(ready)
         return daemon
 
 
@@ -152,8 +163,6 @@ def _say_ready(context: Context, memory: "VaultMemory", daemon: "Daemon") -> Non
 
 def _print_work(context: Context, line: str) -> None:
     """Print a night, a sync or an embedding, with the time of day."""
-    if context.quiet:
-        return
     _print_cells(context, line, first=f"{datetime.now():%H:%M}  ")
 
 
@@ -167,8 +176,6 @@ def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
 
 
 def _print_change(context: Context, change: "PathChange") -> None:
-    if context.quiet:
-        return
     added = "removed" if change.removed else f"+{change.delta.added}"
     removed = f"−{change.delta.removed} chunks"
     duration = f"{change.milliseconds:.1f} ms"
@@ -177,8 +184,6 @@ def _print_change(context: Context, change: "PathChange") -> None:
 
 def _print_copy(context: Context, resolved: "ResolvedConflict") -> None:
     """Print what happened to a conflict copy, because it has left the folder."""
-    if context.quiet:
-        return
     copy = resolved.copy
     name = copy.path.rpartition("/")[2]
     match resolved.outcome:
@@ -196,6 +201,8 @@ def _print_copy(context: Context, resolved: "ResolvedConflict") -> None:
 
 def _print_cells(context: Context, *texts: str, first: str = "") -> None:
     """Print texts side by side; on a terminal, those that do not fit go to the next line."""
+    if context.quiet:
+        return
     terminal = context.screen()
     if terminal is None:
         context.line(first + "  ".join(texts))

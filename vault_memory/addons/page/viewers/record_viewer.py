@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
 from vault_memory.addons.page.wording import day, night, note_title
@@ -129,7 +129,6 @@ class RecordRow:
     who: str
     device: str
     why: str
-    sections: tuple[str, ...]
     turns: tuple[str, ...]
     """the ids of the turns behind it"""
     diff: ChangedLines
@@ -178,7 +177,6 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         who=WHO.get(record.source, record.source),
         device=record.device,
         why=record.why,
-        sections=tuple(dict.fromkeys(_sections(record))),
         turns=tuple(dict.fromkeys(_turns(record)))[:MOST_TURNS],
         diff=read_diff(diff, complete=True),
         remarks=tuple(_remarks(record)),
@@ -196,19 +194,6 @@ def _can_undo(record: Record, undone_by: str) -> bool:
     has_changed = record.before != record.after
     is_readable = not record.redacted and not record.folded
     return has_changed and is_readable and not undone_by
-
-
-def _sections(record: Record) -> Iterator[str]:
-    for applied in record.applied:
-        heading = _own_op(applied.op).get("heading")
-        if isinstance(heading, str) and heading:
-            yield heading.lstrip("# ")
-
-
-def _own_op(op: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an op, or the op that an undo took back."""
-    undone = op.get("of")
-    return undone if isinstance(undone, Mapping) else op
 
 
 def _turns(record: Record) -> Iterator[str]:
