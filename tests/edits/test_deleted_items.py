@@ -7,6 +7,7 @@ import pytest
 from tests.edits.conftest import Desk
 from vault_memory.edits.audit.deleted_items import DeletedItems
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.rules.learning.twins import compared
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
@@ -124,3 +125,21 @@ def test_notes_are_read_again_when_they_change_and_not_before(
     assert not items.of_scope(OTHER)("Boats", line)
     assert read.count(BOATS) == 2
     assert Path(desk.vault, BOATS).exists()
+
+
+def test_what_notes_still_have_is_compared_with_no_line(desk: Desk) -> None:
+    lines = [f"Ann's sister number {number} lives in Porto" for number in range(40)]
+    for line in lines:
+        desk.append(line, heading="Boats", note=BOATS, source="nightly")
+    find = finder(desk)
+    assert not find("", lines[0])
+    before = _comparisons()
+
+    assert not any(find("", line) for line in lines)
+
+    assert _comparisons() - before <= 2 * len(lines)
+
+
+def _comparisons() -> int:
+    calls = compared.cache_info()
+    return calls.hits + calls.misses

@@ -173,15 +173,7 @@ class EditRequests:
 
     def table(self) -> dict[str, Call]:
         """Returns the calls by name."""
-        return {
-            "setup": self._compare,
-            **{name: self._guarded(call) for name, call in self._calls.items()},
-        }
-
-    def _compare(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Answers a command that has the settings of this daemon. Raises OtherSetup."""
-        self._check(arguments.get("setup"))
-        return {}
+        return {name: self._guarded(call) for name, call in self._calls.items()}
 
     def _guarded(self, call: MemoryCall) -> Call:
         lock = threading.Lock()

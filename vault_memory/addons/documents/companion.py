@@ -1,6 +1,7 @@
 """What the core asks of an add-on that keeps an index beside that of the notes."""
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ logger = Logger(__name__)
 
 HELD = "the text of this document contains it; delete or edit the file, and run `forget` again"
 IN_STATE = "state: documents"
+LOOK_SECONDS = 5.0
+"""Pause between two looks for new documents by the searches of a process"""
 BUSY = "it is damaged, or another process reads it; run `forget` again"
 
 
@@ -43,19 +46,21 @@ def join(vault: OpenVault, query: "SearchQuery", answer: "SearchAnswer") -> "Sea
     if not _may_find_documents(query):
         return answer
     # The texts are read by `index` and by the daemon, which looks for names, too.
-    is_tended = _has_daemon(vault)
-    documents = _documents(vault, looks=not is_tended)
+    looks = not _has_daemon(vault) and _is_due(vault)
+    documents = _documents(vault, looks=looks)
     if documents is None:
         return answer
     # Fault: trouble with documents must not keep the notes from answering.
     with _tolerant(documents):
-        if not is_tended:
+        if looks:
             _look(documents, patience=0)
         index = _kept_open(vault, documents)
         return answer if index is None else found_documents.joined(index, query, answer)
     return answer
 
 
+_next_looks: "WeakKeyDictionary[OpenVault, float]" = WeakKeyDictionary()
+"""By open vault, when a search looks for new documents again"""
 _open_indexes: "WeakKeyDictionary[OpenVault, tuple[tuple[int, int], Index]]" = WeakKeyDictionary()
 """By open vault, the index that its searches use, and which generation it is"""
 
@@ -151,6 +156,15 @@ def _has_documents(vault: OpenVault) -> bool:
     except VaultMemoryError:
         # Fault (C57): the vault may be away, and its index answers.
         return False
+
+
+def _is_due(vault: OpenVault) -> bool:
+    """Whether a search looks at the names of all files, which takes as long as the search itself."""
+    now = time.monotonic()
+    if now < _next_looks.get(vault, 0.0):
+        return False
+    _next_looks[vault] = now + LOOK_SECONDS
+    return True
 
 
 def _has_daemon(vault: OpenVault) -> bool:

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from vault_memory.http import application, auth, listen, prometheus
 from vault_memory.http import tokens as http_tokens
 from vault_memory.mcp import stdio, streamable_http
 from vault_memory.rules.paths import scopes
+from vault_memory.service import watched_index
 from vault_memory.vault import marker
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ def serve(
                 "--web and --public need an address: no browser opens a socket",
                 hint="leave `--socket` out, or run `vault-memory web`",
             )
-        _serve(context, memory, settings, local.caller(), public, with_page=with_page)
+        with closing(watched_index.WatchedIndex(memory)) as watched:
+            memory.vault.indexing.is_fresh = watched.is_fresh
+            _serve(context, memory, settings, local.caller(), public, with_page=with_page)
 
 
 def _serve(
