@@ -18,7 +18,7 @@ Web = Callable[..., WebProcess]
 def test_the_first_link_shows_today(web: Web, tab: "Page") -> None:
     open_link(tab, web().start())
 
-    assert tab.get_by_role("heading", level=1).inner_text() == "68 notes are memory"
+    assert tab.get_by_role("heading", level=1).inner_text() == "67 notes are memory"
     assert tab.url.endswith(".localhost:" + tab.url.rsplit(":", 1)[1])
     assert "/open/" not in tab.url
 

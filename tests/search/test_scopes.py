@@ -210,6 +210,23 @@ def test_hits_removed_by_filters_are_counted_within_the_scopes_only(index):
     assert answer.left_out == {"entity": 2}
 
 
+def test_without_filters_no_chunks_are_counted(index):
+    statements: list[str] = []
+
+    def trace(cursor: object, statement: str, bindings: object) -> bool:
+        statements.append(statement)
+        return True
+
+    index.connection.exec_trace = trace
+    answer = search(index, SearchQuery("apple", ["user:alice"], now=NOW, why=True))
+    index.connection.exec_trace = None
+
+    assert answer.hits
+    assert answer.left_out == {}
+    # Fault: to count them reads each chunk of the scopes, which costs 50 searches.
+    assert not any("CROSS JOIN chunk c ON c.note = n.id" in each for each in statements)
+
+
 def test_a_note_moved_to_another_scope_is_found_only_there():
     index = library({("user:a", "n.md"): "- apple\n", ("user:b", "m.md"): "- pear\n"})
     resident = Matrices()

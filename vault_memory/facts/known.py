@@ -1,11 +1,12 @@
 """Collects what is known of a person or a thing: facts, the notes about a person, and what is recent."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.facts.entity_info import About
 from vault_memory.search.calls import SearchCalls
+from vault_memory.search.note_reports import NoteInfo
 
 DESCRIBING_KINDS = ("user", "rules")
 """Kinds of notes that say who a person is, and what the bot has to keep to"""
@@ -38,9 +39,11 @@ def known_of(searcher: SearchCalls, entity: About, name: str, scopes: Sequence[s
     # People write a name in any case, or an alias.
     people = {f"user:{called.casefold()}" for called in (name, entity.name)}
     own = [scope for scope in scopes if scope.casefold() in people]
-    notes = _notes(searcher, own, DESCRIBING_KINDS)
+    infos = searcher.notes(own)
+    notes = _read(searcher, (info for info in infos if info.kind in DESCRIBING_KINDS))
     if own:
-        recent = _notes(searcher, own, ("dated",))[-RECENT_NOTES:]
+        dated = [info for info in infos if info.kind == "dated"]
+        recent = list(_read(searcher, dated[-RECENT_NOTES:]))
     else:
         # A thing has no notes of its own: the newest lines that name it are shown.
         recent = [
@@ -49,20 +52,13 @@ def known_of(searcher: SearchCalls, entity: About, name: str, scopes: Sequence[s
     return Known(entity, tuple(notes), tuple(recent))
 
 
-def _notes(searcher: SearchCalls, scopes: Sequence[str], kinds: Collection[str]) -> list[KnownNote]:
-    """Returns the notes of these kinds with their text, in the order of their names."""
-    # Fault: without a scope, the list would be that of the complete vault.
-    if not scopes:
-        return []
-    notes = []
-    for info in searcher.notes(scopes):
-        if info.kind not in kinds:
-            continue
+def _read(searcher: SearchCalls, infos: Iterable[NoteInfo]) -> Iterator[KnownNote]:
+    """Yields these notes with their text."""
+    for info in infos:
         try:
             text = searcher.read(info.note).text
         except (NoteNotFound, NoteUnreadable):
             # Fault: a person removed or locked the note after it was listed. The others
             # are shown.
             continue
-        notes.append(KnownNote(info.note, info.kind, text))
-    return notes
+        yield KnownNote(info.note, info.kind, text)

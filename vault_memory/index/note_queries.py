@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.index.filters import chunks_in, listed, marks
 
@@ -52,16 +52,6 @@ class ChunkDetails(NamedTuple):
     text: str
 
 
-class IndexedNote(NamedTuple):
-    """A note as the list of notes shows it."""
-
-    path: str
-    scope: str
-    kind: str
-    revision: str
-    bytes: int
-
-
 class DatedNote(NamedTuple):
     """A note with the day in its name."""
 
@@ -89,15 +79,15 @@ def bodies_of(index: "Index", ids: Iterable[int]) -> dict[int, int]:
     return {int(front): int(body) for front, body in rows}
 
 
-def all_notes(index: "Index") -> Iterator[IndexedNote]:
-    """Yield all notes, sorted by path."""
-    rows = index.connection.execute(
+def all_notes(index: "Index", scopes: Sequence[str] | None) -> Iterator[Any]:
+    """Yield path, scope, kind, revision and bytes of the notes of these scopes, or all, by path."""
+    chosen = "" if scopes is None else f" WHERE scope.id IN {listed(index.scope_ids(scopes))}"
+    return index.connection.execute(
         "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
         " FROM note"
-        " JOIN scope ON scope.id = note.scope"
+        f" JOIN scope ON scope.id = note.scope{chosen}"
         " ORDER BY note.path"
     )
-    return map(IndexedNote._make, rows)
 
 
 def kind_of(index: "Index", path: str) -> str:

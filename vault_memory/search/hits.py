@@ -281,16 +281,16 @@ def _why(request: CandidateRequest, candidates: Candidates, candidate: Ranked) -
 
 def left_out(request: CandidateRequest) -> dict[str, int]:
     """Counts for each filter the chunks of the scopes that it excludes by itself."""
-    filters = request.filters
-    names = [name for name in Filters._fields if name != "also"]
-    single_filters = {name: Filters(**{name: getattr(filters, name)}) for name in names}
-    single_filters["entity"] = Filters(entity=filters.entity, also=filters.also)
-    total = _count(request, Filters())
+    filters = request.filters._asdict()
+    also = filters.pop("also")
+    names = [name for name, value in filters.items() if Filters(**{name: value})]
+    # To count all chunks costs more than most searches.
+    total = _count(request, Filters()) if names else 0
     # The answer names one of them: `kind`, `tag`, `path`.
     return {
-        name.removesuffix("s"): total - _count(request, single)
-        for name, single in single_filters.items()
-        if single
+        name.removesuffix("s"): total
+        - _count(request, Filters(**{name: filters[name], "also": also}))
+        for name in names
     }
 
 

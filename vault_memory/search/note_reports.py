@@ -102,11 +102,7 @@ class NoteInfo:
 
 def list_notes(index: "Index", scopes: Sequence[str] | None) -> list[NoteInfo]:
     """The notes of `scopes`, or all, sorted by path."""
-    return [
-        NoteInfo(*note)
-        for note in note_queries.all_notes(index)
-        if scopes is None or note.scope in scopes
-    ]
+    return [NoteInfo(*note) for note in note_queries.all_notes(index, scopes)]
 
 
 def stats_of(index: "Index", scopes: Sequence[str]) -> "StatsJson":

@@ -170,7 +170,8 @@ class SharedAnswers:
     def kept(self, kind: str, key: tuple[str, ...], make: Callable[[], Any]) -> Any:
         """Returns an answer of this kind for a key. It is made again when it may be another one.
 
-        Answers of the kind `conflicts` depend on conflict copies alone.
+        Answers of the kind `conflicts` depend on conflict copies alone, and those of the kind
+        `records` are made again each time while no daemon reports changes.
         """
         news = self._news()
         change = news.copy_change if kind == "conflicts" else news.change
@@ -179,8 +180,8 @@ class SharedAnswers:
             stored = self._answers.get((kind, key))
         if stored is not None and stored.change == change:
             # Without news of each change, only the time says that an answer is old.
-            is_young = news.is_complete or now - stored.made_at < KEPT_SECONDS
-            if is_young:
+            seconds = 0.0 if kind == "records" else KEPT_SECONDS
+            if news.is_complete or now - stored.made_at < seconds:
                 return stored.value
         value = make()
         with self._lock:

@@ -151,7 +151,7 @@ def _of_lines(note: "_Note", diff: bytes) -> list[RecordSentence]:
         for sentence, is_frame in note.compare(block):
             (frame if is_frame else sentences).append(sentence)
     removed = {text for change, text, _ in sentences if change == "removed"}
-    moved = {text for change, text, _ in sentences if change == "added" and text in removed}
+    moved = removed & {text for change, text, _ in sentences if change == "added"}
     others = [sentence for sentence in sentences if sentence.text not in moved]
     only_moved = [RecordSentence("changed", f"Moved: {text}") for text in sorted(moved)]
     return others + note.archived() or only_moved or frame

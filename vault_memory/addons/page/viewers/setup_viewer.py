@@ -3,20 +3,23 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.addons import table
+from vault_memory.addons.page import markdown
 from vault_memory.addons.page.browser_sessions import BrowserSessions
 from vault_memory.addons.page.forms import OPEN_AGAIN
 from vault_memory.addons.page.shared_answers import MachineSight, vitals_of
+from vault_memory.addons.page.wording import note_title
 from vault_memory.admin import config_change, layout_setup, owner
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import LayoutSettings
-from vault_memory.errors import UsageError
+from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.layout_survey import SUMMARIES, LayoutProposal, preset
@@ -201,48 +204,46 @@ def first_run(
     memory: VaultMemory, scopes: Sequence[str], machine: MachineSight, *, sees_all: bool
 ) -> FirstRun | None:
     """Return what a vault shows; None as soon as a turn was recorded in one of the scopes."""
-    speakers = memory.vault.indexing.index().speakers()
-    if any(is_turn and scope in scopes for scope, is_turn in speakers):
+    memory.vault.indexing.refresh()
+    index = memory.vault.indexing.index()
+    if any(is_turn and scope in scopes for scope, is_turn in index.speakers()):
         return None
-    paths = list(_notes_of(memory, scopes))
+    files = index.files()
+    # To list the notes of all scopes costs twice as much as their files.
+    seen = files if sees_all else {info.note for info in memory.notes(scopes)}
+    newest = [(files[path].mtime_ns, path) for path in files if path in seen]
     meaning, embedded, chunks = meaning_of(memory)
     return FirstRun(
-        notes=len(paths),
+        notes=len(newest),
         layout=memory.vault.layout_report(with_counts=False).name,
         meaning=meaning,
         embedded=embedded if sees_all else 0,
         chunks=chunks if sees_all else 0,
         hosts=host_rows(memory, machine, scopes) if sees_all else (),
-        question=f"What do I know about {title_of(memory, paths[0])}?" if paths else "",
+        question=question_about(memory, max(newest, default=(0, ""))[1]),
     )
 
 
 def meaning_of(memory: VaultMemory) -> tuple[str, int, int]:
     """Return the state of search by meaning, and how much of how much is embedded."""
-    stats = memory.searcher.stats()
-    chunks = stats["sources"]["notes"]["chunks"]
-    vitals = vitals_of(memory) or memory.searcher.freshness()._asdict()
-    if vitals["semantic"] == "ready":
-        # Texts that are in two notes are embedded once.
-        return "ready", chunks, chunks
-    embedded = max(stats.get("vectors", {}).values(), default=0)
-    return vitals["semantic"], min(embedded, chunks), chunks
+    _, chunks = memory.vault.indexing.index().counts()
+    semantic = (vitals_of(memory) or memory.searcher.freshness()._asdict())["semantic"]
+    if semantic == "warming":
+        embedded = max(memory.searcher.stats()["vectors"].values(), default=0)
+        return semantic, min(embedded, chunks), chunks
+    # Texts that are in two notes are embedded once.
+    return semantic, chunks if semantic == "ready" else 0, chunks
 
 
-def _notes_of(memory: VaultMemory, scopes: Sequence[str]) -> Iterator[str]:
-    """Yield the notes of these scopes, the newest first."""
-    entries = memory.vault.folder.listing().entries
-    for path in sorted(entries, key=lambda path: entries[path].mtime_ns, reverse=True):
-        place = memory.layout.place(path) if path.endswith(MARKDOWN) else None
-        if place is not None and place.scope in scopes:
-            yield path
-
-
-def title_of(memory: VaultMemory, path: str) -> str:
-    """Return the title of a note: its first heading, else its name."""
-    text = memory.read(path).raw.decode("utf-8", "replace")
-    titles = (line.removeprefix("# ").strip() for line in text.splitlines() if line[:2] == "# ")
-    return next(titles, "") or PurePosixPath(path).stem
+def question_about(memory: VaultMemory, path: str) -> str:
+    """Return what could be asked of a note, by its heading `#` or its name; empty without a path."""
+    if not path:
+        return ""
+    title = note_title(path)
+    # Fault: a program may remove the newest note at this moment.
+    with suppress(NoteNotFound, NoteUnreadable):
+        title = markdown.title_of(memory.read(path).text) or title
+    return f"What do I know about {title}?"
 
 
 def _person_of(memory: VaultMemory, scopes: Sequence[str]) -> str:

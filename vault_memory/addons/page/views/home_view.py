@@ -1,6 +1,7 @@
 """Home: what the bot knows of a person, what is new since they looked, and what waits for them."""
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -113,7 +114,10 @@ def show(viewer: Viewer, query: HomeFields) -> PageView:
         "first_run": first_run,
         "notes": [] if name else viewer.notes.all()[:MOST_NOTES],
         "waits": _waiting(viewer),
-        "new": _new_records(viewer),
+        # Fault: a day later, `today` is another day.
+        "new": viewer.shared.kept(
+            "records", (*viewer.scopes, date.today().isoformat()), lambda: _new_records(viewer)
+        ),
         "to": page_path("/", user=name if len(people) > 1 else ""),
     }
     if first_run:

@@ -53,7 +53,7 @@ class DecisionStep(NamedTuple):
 
 
 def show(viewer: Viewer, query: InboxFields) -> PageView:
-    proposals = viewer.proposals.open_proposals()
+    proposals = viewer.open_proposals()
     rows = viewer.proposals.open_rows(proposals)
     rows.sort(key=lambda row: not row.suspicious)
     closed = viewer.proposals.closed_rows()
@@ -61,7 +61,7 @@ def show(viewer: Viewer, query: InboxFields) -> PageView:
     data = {
         "orders": [row for row in rows if row.suspicious],
         "asks": [row for row in rows if not row.suspicious],
-        "copies": [row_of(viewer, copy) for copy in viewer.conflicts.copies()],
+        "copies": [row_of(viewer, copy) for copy in viewer.conflict_copies()],
         "held": viewer.facts.held(viewer.scopes),
         "chosen": chosen[0] if chosen else None,
         "revision": viewer.proposals.revision(chosen[0].note) if chosen else "",
