@@ -1,14 +1,17 @@
 """Full text: what goes in is what is found, in any script, and only what is there."""
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.every import every
 from tests.search.library import library, put
-from vault_memory.index import fts_search
+from vault_memory.index import fts_search, query_cache, term_volumes
 from vault_memory.index.filters import Filters
-from vault_memory.index.query_cache import MOST_ROWS, MOST_SCORES, CachedScopes
+from vault_memory.index.query_cache import MOST, cached
 from vault_memory.rules.search import tokens
 
 SCOPE = "user:ann"
@@ -133,14 +136,50 @@ def test_cached_searches_are_invalidated_by_the_next_change():
 
 
 def test_the_search_cache_is_bounded():
-    index = library(
-        {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))}, embedded=False
-    )
-    kept = CachedScopes()
-    for at in range(30):
-        kept.add_scores(str(at), dict.fromkeys(range(10_000), 1.0))
-        kept.add_rows([(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)])
+    index = library({(SCOPE, "a.md"): "- word there\n"}, embedded=False)
+    for number in range(3 * MOST):
+        assert cached(index, lambda _, value: value, number) == number
 
-        assert sum(map(len, kept.scores.values())) <= MOST_SCORES
-        assert len(kept.by_id) <= len(kept.by_place) <= MOST_ROWS
-    assert find(index, "word7") == ["- word7 there"]
+    assert len(query_cache._caches[index.connection][1]) <= MOST + 1
+    assert find(index, "word") == ["- word there"]
+
+
+def test_a_cache_keeps_no_connection_open():
+    index = library({(SCOPE, "a.md"): "- word there\n"}, embedded=False)
+    assert find(index, "word") == ["- word there"]
+    connection = weakref.ref(index.connection)
+
+    del index
+    gc.collect()
+
+    assert connection() is None
+
+
+WORDS = ("oak", "oaks", "elm", "\u6797", "\u6797\u6a39", "a_b", "b", "12", "who", "s1")
+LINES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), min_size=1, max_size=9)
+
+
+@given(LINES, st.sampled_from(WORDS))
+def test_the_list_of_a_word_counts_like_a_search_for_it(lines, word):
+    text = "".join(
+        f"## {' '.join(line)}\n\n- **{line[0]}**: {' '.join(reversed(line))}\n" for line in lines
+    )
+    index = library({(SCOPE, "a.md"): text, (SCOPE, "b.md"): "- oak oak\n"}, embedded=False)
+    put(index, "b.md", SCOPE, "- elm\n")
+    query = fts_search._WordQuery(index, term_volumes.Volume(1, 1), "", fts_search.NO_CHUNKS)
+    within = query._replace(within=" AND scope : s1")
+
+    assert fts_search._frequencies(query, word) == fts_search._frequencies(within, word)
+
+
+@given(st.lists(st.lists(st.integers(0, 40), max_size=30), max_size=12))
+def test_each_chunk_has_the_length_that_the_full_text_has(versions):
+    index = library({}, embedded=False)
+    for number, version in enumerate(versions):
+        text = "".join(f"- {'word ' * length}end\n" for length in version)
+        put(index, f"{number % 3}.md", SCOPE, text)
+
+        sizes = dict(index.connection.execute("SELECT id, sz FROM chunk_fts_docsize"))
+        lengths = term_volumes.Lengths(index).of(index.connection, sizes)
+
+        assert lengths == [term_volumes.words_of(size) for size in sizes.values()]

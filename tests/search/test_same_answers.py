@@ -134,7 +134,8 @@ def add_up_by_where_rows_stand(monkeypatch):
 
 
 def count_other_peoples_chunks(monkeypatch):
-    monkeypatch.setattr(term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection))
+    of_scopes = term_volumes.of
+    monkeypatch.setattr(term_volumes, "of", lambda run, ids: of_scopes(run, [term_volumes.NOWHERE]))
     monkeypatch.setattr(
         fts_search,
         "within_scopes",
@@ -286,7 +287,7 @@ def test_words_of_a_chunk_of_any_length_are_counted_as_in_fts5(words):
     )
     term_volumes.subtract(index.connection, [(1,)])
     assert run("SELECT * FROM volume WHERE scope > 0").fetchall() == []
-    assert term_volumes.of_all(index.connection).chunks == 0
+    assert term_volumes.of(index.connection, [term_volumes.NOWHERE]).chunks == 0
 
 
 def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path):
@@ -296,9 +297,10 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
     index = Index(path)
     bring_up_to_date(town.root, index)
     counted = list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2"))
+    lengths = list(index.connection.execute("SELECT * FROM chunk_length ORDER BY 1"))
     index.set(RULES, "those of then")
     index.connection.execute(
-        "DROP TABLE volume;"
+        "DROP TABLE volume; DROP TABLE chunk_length; DROP TABLE chunk_word;"
         " DROP TRIGGER chunk_stamp; DROP TABLE stamp;"
         " DROP TABLE read_count; DROP TABLE ledger;"
         " DROP INDEX note_due; ALTER TABLE note DROP COLUMN audits;"
@@ -311,6 +313,7 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
     index = Index(path)
 
     assert list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
+    assert list(index.connection.execute("SELECT * FROM chunk_length ORDER BY 1")) == lengths
     assert (
         index.get(RULES) == ""
     )  # and is built anew: a daemon of that version may still write to it

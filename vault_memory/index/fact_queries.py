@@ -16,7 +16,7 @@ from vault_memory.rules.facts import relevance
 from vault_memory.rules.search import tokens
 
 if TYPE_CHECKING:
-    from vault_memory.index.query_cache import Row
+    from vault_memory.index.fts_search import Row
     from vault_memory.index.store import Index
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.database.connection import Connection
@@ -104,10 +105,15 @@ def notes_with(scope_ids: Iterable[int]) -> str:
 
 def listed(numbers: Iterable[int]) -> str:
     """Return numbers as a list for ``IN``."""
-    # Fault (H124): `:d` raises for anything but a number, so no text can get into the
-    # statement.
-    digits = [f"{number:d}" for number in numbers]
-    return f"({','.join(digits)})"
+    return _listed(tuple(numbers))
+
+
+# Each statement of a search has the same list, of perhaps a thousand scopes.
+@lru_cache(maxsize=64)
+def _listed(numbers: tuple[int, ...]) -> str:
+    # Fault (H124): this format raises for anything but a number, so no text can get into
+    # the statement.
+    return f"({','.join(map('{:d}'.format, numbers))})"
 
 
 def marks(values: Sequence[object] | frozenset[str]) -> str:

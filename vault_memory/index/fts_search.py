@@ -9,23 +9,26 @@ often a word is used in other people's notes. The ids of rows depend on the orde
 line decide between equal scores.
 """
 
+import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
+
+import apsw
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.exclusion import Exclusion
 from vault_memory.index.filters import Filters, chunks_in, notes_with
-from vault_memory.index.query_cache import CachedScopes, Row, cache_of
+from vault_memory.index.query_cache import cached
+from vault_memory.index.schema import TOKENIZER
 from vault_memory.rules.search import scoring as ranking
 from vault_memory.rules.search.tokens import is_run, without_last_letters, words
 
 if TYPE_CHECKING:
-    import apsw
-
     from vault_memory.index.store import Index
 
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
@@ -35,6 +38,14 @@ MOST_ROWS = 8_000
 """Words that together are in more chunks than this are left out, the most frequent first"""
 LEAST = 0.01
 """A word is left out if its best score is less than this share of the best score of all words"""
+_OCCURRENCES = """
+    SELECT
+        json_group_array(doc) FILTER (WHERE col = 'heading'),
+        json_group_array(doc) FILTER (WHERE col = 'who'),
+        json_group_array(doc) FILTER (WHERE col = 'body')
+    FROM chunk_word
+    WHERE term = ?
+"""
 NOTHING = '""'
 """A phrase without a word, which no chunk has"""
 NO_CHUNKS = Exclusion()
@@ -46,6 +57,8 @@ FIELDS = (
 )
 """The columns of a chunk ``c`` that make a Row"""
 
+Row = tuple[int, int, str | None, str, str]
+"""A chunk with the values that ranking needs: place, id, date, who, text"""
 Scores = dict[int, float]
 """BM25 scores by chunk id or by place; higher is better"""
 
@@ -62,8 +75,7 @@ class Matches(NamedTuple):
 class _WordQuery(NamedTuple):
     """What the search for each word of one query has in common."""
 
-    connection: Connection
-    scope_ids: Sequence[int]
+    store: "Index"
     volume: term_volumes.Volume
     """The size of the scopes, without excluded chunks"""
     within: str
@@ -85,6 +97,10 @@ def prepare(index: "Index", filters: Filters) -> None:
 
 def volume_of(index: "Index", scope_ids: Sequence[int]) -> term_volumes.Volume:
     """Return the size of these scopes."""
+    return cached(index, _volume, tuple(scope_ids))
+
+
+def _volume(index: "Index", scope_ids: Sequence[int]) -> term_volumes.Volume:
     return term_volumes.of(index.connection, scope_ids)
 
 
@@ -104,9 +120,8 @@ def find(
     if not scope_ids:
         return Matches({}, {})
     query = _WordQuery(
-        index.connection,
-        scope_ids,
-        without.rest_of(term_volumes.of(index.connection, scope_ids)),
+        index,
+        without.rest_of(volume_of(index, scope_ids)),
         _and(within_scopes(index, scope_ids)),
         without,
     )
@@ -125,10 +140,10 @@ def find(
 def _totals(by_word: Mapping[str, Scores]) -> Scores:
     """Return the sum of the scores of each chunk."""
     totals: Scores = {}
-    get = totals.get  # a local name: the loop runs for each of thousands of chunks
     for scores in by_word.values():
-        for id_, score in scores.items():
-            totals[id_] = get(id_, 0.0) + score
+        # Few chunks have two of the words; what is done for each of thousands runs in C.
+        sums = {id_: totals[id_] + scores[id_] for id_ in totals.keys() & scores.keys()}
+        totals |= scores | sums
     return totals
 
 
@@ -137,11 +152,11 @@ def _best(connection: Connection, totals: Mapping[int, float], most: int) -> Seq
     if len(totals) <= most:
         return list(totals)
     last = nlargest(most, totals.values())[-1]
-    better = [id_ for id_, total in totals.items() if total > last]
-    tied = [id_ for id_, total in totals.items() if total == last]
-    room = most - len(better)
-    if len(tied) > room:
-        tied = _first(connection, tied, room)
+    candidates = [id_ for id_, total in totals.items() if total >= last]
+    better = [id_ for id_ in candidates if totals[id_] > last]
+    tied = [id_ for id_ in candidates if totals[id_] == last]
+    if len(candidates) > most:
+        tied = _first(connection, tied, most - len(better))
     return better + tied
 
 
@@ -186,13 +201,17 @@ def phrase(word: str) -> str:
     # Fault: a quotation mark in a word would end the phrase, and the rest would be an
     # operator of FTS5.
     quoted = '"' + word.replace('"', '""') + '"'
-    return quoted + " *" if len(word) == 1 and is_run(word) else quoted
+    return quoted + " *" if _is_prefix(word) else quoted
+
+
+def _is_prefix(word: str) -> bool:
+    return len(word) == 1 and is_run(word)
 
 
 def within_scopes(index: "Index", scope_ids: Sequence[int]) -> str:
     """Return an expression that leaves out other scopes; empty when they have no chunks."""
-    volume = term_volumes.of(index.connection, scope_ids)
-    if volume.chunks == term_volumes.of_all(index.connection).chunks:
+    volume = volume_of(index, scope_ids)
+    if volume.chunks == term_volumes.of(index.connection, [term_volumes.NOWHERE]).chunks:
         return ""
     scope_words = [f"s{scope_id:d}" for scope_id in scope_ids]
     return f"scope : ({' OR '.join(scope_words)})"
@@ -235,7 +254,7 @@ def _without_frequent(query: _WordQuery, query_words: Sequence[str]) -> list[str
 
 def _count(query: _WordQuery, word: str) -> int:
     """Return how many chunks have a word. Counting stops at `MOST_ROWS`."""
-    row = query.connection.execute(
+    row = query.store.connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
         (query.expression(word), MOST_ROWS),
     ).fetchone()
@@ -252,29 +271,57 @@ def has(index: "Index", word: str, around: str = "", without: frozenset[int] = f
 
 def _scores(query: _WordQuery, word: str) -> Scores:
     """Return the chunks with this word, by id, each with the BM25 score of the word."""
-    expression = query.expression(word)
-    cache = cache_of(query.connection, query.scope_ids)
-    key = (expression, query.without.ids)
-    if key not in cache.scores:
-        cache.add_scores(key, _search_word(query, expression))
-    return cache.scores[key]
-
-
-def _search_word(query: _WordQuery, expression: str) -> Scores:
-    """Search the full text for a word, and score each chunk that has it."""
+    frequencies = _frequencies(query, word)
     without = query.without
-    _register(query.connection)
-    weights: list[Any] = query.connection.execute(
-        "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
-        (query.volume.average, expression),
-    ).fetchall()
-    count = len(weights)
-    if without:
-        # Excluded chunks must not make the word look frequent.
-        count = sum(id_ not in without.ids for id_, _ in weights)
+    # Excluded chunks must not make the word look frequent.
+    count = len(frequencies.keys() - without.ids) if without else len(frequencies)
     rarity = _rarity(query.volume.chunks, count)
-    hidden = without.ids - without.repetitions
-    return {id_: rarity * weight for id_, weight in weights if id_ not in hidden}
+    for id_ in without.ids - without.repetitions:
+        frequencies.pop(id_, None)
+    lengths = cached(query.store, term_volumes.Lengths).of(query.store.connection, frequencies)
+    average = query.volume.average
+    # What does not differ from chunk to chunk is computed once: there may be thousands.
+    norms = {
+        length: SATURATION * (1 - LENGTH_PART + LENGTH_PART * length / average)
+        for length in set(lengths)
+    }
+    most = SATURATION + 1
+    return {
+        id_: rarity * (frequency * most / (frequency + norms[length]))
+        for (id_, frequency), length in zip(frequencies.items(), lengths, strict=True)
+    }
+
+
+def _frequencies(query: _WordQuery, word: str) -> dict[int, float]:
+    """Return how often each chunk has the word, weighted by column."""
+    stems = [] if query.within else Stemmer(query.store.connection).stems([word])
+    # The list of a word has the chunks of all scopes, and knows no words that are next to
+    # each other.
+    if len(stems) != 1 or _is_prefix(word):
+        _register(query.store.connection)
+        sql = "SELECT rowid, frequency(chunk_fts) FROM chunk_fts WHERE chunk_fts MATCH ?"
+        return dict(query.store.connection.execute(sql, (query.expression(word),)))
+    [(heading, who, body)] = query.store.connection.execute(_OCCURRENCES, stems)
+    frequencies: dict[int, float] = dict(Counter(json.loads(body)))
+    for weight, ids in ((HEADING, heading), (WHO, who)):
+        for id_ in json.loads(ids):
+            frequencies[id_] = frequencies.get(id_, 0) + weight
+    return frequencies
+
+
+class Stemmer:
+    """The tokenizer of the full text. A thread needs its own."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        # The tokenizer needs its connection.
+        self._connection = connection or Connection(":memory:")
+        self._tokenizer = self._connection.fts5_tokenizer(TOKENIZER[0], [*TOKENIZER[1:]])
+
+    def stems(self, words: Iterable[str]) -> list[str]:
+        """Returns the stems of these words; a word may have several, or none."""
+        raw = " ".join(words).encode()
+        stemmed = self._tokenizer(raw, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        return [str(token[-1]) for token in stemmed]
 
 
 def _rarity(chunks: int, count: int) -> float:
@@ -292,18 +339,13 @@ _registered: WeakSet[Connection] = WeakSet()
 def _register(connection: Connection) -> None:
     """Give the connection the function that reads from FTS5 how often a chunk has a word."""
     if connection not in _registered:
-        connection.register_fts5_function("word_weight", _word_weight)
+        connection.register_fts5_function("frequency", _frequency)
         _registered.add(connection)
 
 
-def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
-    """Return the part of BM25 that depends on one chunk: frequency of the word, and length."""
-    (average,) = arguments
+def _frequency(chunk: apsw.FTS5ExtensionApi, *arguments: Any) -> float:
     _, heading, who, body = chunk.phrase_locations(0)
-    frequency = HEADING * len(heading) + WHO * len(who) + BODY * len(body)
-    length = 1 - LENGTH_PART + LENGTH_PART * chunk.column_size(-1) / average
-    weight: float = frequency * (SATURATION + 1) / (frequency + SATURATION * length)
-    return weight
+    return HEADING * len(heading) + WHO * len(who) + BODY * len(body)
 
 
 # --- Rows ---
@@ -311,56 +353,36 @@ def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
 
 def fetch(index: "Index", scope_ids: Sequence[int], ids: Sequence[int]) -> list[Row]:
     """Return the rows of the chunks that are in these scopes."""
-    cache = cache_of(index.connection, scope_ids)
-    unread = [id_ for id_ in ids if id_ not in cache.by_id]
-    cached = [cache.by_id[id_] for id_ in ids if id_ in cache.by_id]
-    if not unread:
-        return cached
     rows: list[Any] = index.connection.execute(
         f"SELECT {FIELDS}"
         " FROM json_each(?) wanted"
         " CROSS JOIN chunk c ON c.id = wanted.value"
         f" WHERE {chunks_in(scope_ids)}",
-        (_as_json(unread),),
+        (_as_json(ids),),
     ).fetchall()
-    cache.add_rows(rows)
-    return cached + rows
+    return rows
 
 
-def paths(index: "Index", scope_ids: Sequence[int], notes: Collection[int]) -> dict[int, str]:
+def paths(index: "Index", notes: Iterable[int]) -> dict[int, str]:
     """Return the paths of these notes, by id."""
-    cached = cache_of(index.connection, scope_ids).paths
-    unread = [note for note in notes if note not in cached]
-    if unread:
-        sql = (
-            "SELECT n.id, n.path FROM json_each(?) wanted CROSS JOIN note n ON n.id = wanted.value"
-        )
-        cached.update(index.connection.execute(sql, (_as_json(unread),)))
-    return {note: cached[note] for note in notes if note in cached}
+    sql = "SELECT n.id, n.path FROM json_each(?) wanted CROSS JOIN note n ON n.id = wanted.value"
+    return dict(index.connection.execute(sql, (_as_json(notes),)))
 
 
 def beside(
-    index: "Index", scope_ids: Sequence[int], places: Sequence[int], filters: Filters
+    index: "Index", scope_ids: Sequence[int], places: Iterable[int], filters: Filters
 ) -> dict[int, Row]:
     """Return the chunks of these scopes at these places that pass the filters."""
-    # Fault: rows that were filtered must not be cached as if nothing were at the other
-    # places.
-    cache = CachedScopes() if filters else cache_of(index.connection, scope_ids)
-    cached = {place: row for place in places if (row := cache.by_place.get(place))}
-    unread = [place for place in places if place not in cache.by_place]
-    if not unread:
-        return cached
     conditions, values = chunk_conditions(filters)
-    rows: list[Any] = index.connection.execute(
+    rows = index.connection.execute(
         f"SELECT {FIELDS}"
         " FROM json_each(?) wanted"
         f" CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
         f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
         f" WHERE {chunks_in(scope_ids)}{conditions}",
-        (_as_json(unread), *values),
-    ).fetchall()
-    cache.add_rows(rows, unread)
-    return cached | {row[0]: row for row in rows}
+        (_as_json(places), *values),
+    )
+    return {row[0]: row for row in rows}
 
 
 def dated(
@@ -440,5 +462,5 @@ def _filtered(
     }
 
 
-def _as_json(numbers: Sequence[int]) -> str:
+def _as_json(numbers: Iterable[int]) -> str:
     return f"[{','.join(map(str, numbers))}]"

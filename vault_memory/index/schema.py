@@ -20,10 +20,11 @@ ANALYSIS = "3"
 """The version of the rules that split text into words; a new version needs a new generation"""
 LINK = 4
 """`note_properties.Sort.LINK`, whose module a search without links need not load"""
-TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 
 
 def _create(connection: Connection) -> None:
+    tokenizer = " ".join(map(repr, TOKENIZER))
     connection.execute(f"""
         CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
         CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -70,7 +71,7 @@ def _create(connection: Connection) -> None:
             UNIQUE(identity, model)
         );
         CREATE VIRTUAL TABLE chunk_fts USING fts5(
-            scope, heading, who, body, content='', contentless_delete=1, tokenize="{TOKENIZER}"
+            scope, heading, who, body, content='', contentless_delete=1, tokenize="{tokenizer}"
         );
     """)
 
@@ -139,10 +140,6 @@ def _graph(connection: Connection) -> None:
 def _volumes(connection: Connection) -> None:
     """Add the sizes of the scopes, from which the weights of words follow."""
     connection.execute(term_volumes.TABLES)
-    term_volumes.fill(connection)
-    # Fault: a daemon of an older version may still write to this file without counting.
-    # So a new one is built.
-    connection.execute("DELETE FROM meta WHERE key = 'rules'")
 
 
 def _stamps(connection: Connection) -> None:
@@ -196,7 +193,24 @@ def _properties(connection: Connection) -> None:
     """)
 
 
-STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes, _stamps, _properties)
+def _lengths(connection: Connection) -> None:
+    """Add the lengths of chunks, and the words of the full text."""
+    connection.execute("DELETE FROM volume;" + term_volumes.LENGTHS)
+    term_volumes.fill(connection)
+    # Fault: a daemon of an older version may still write to this file without counting.
+    # So a new one is built.
+    connection.execute("DELETE FROM meta WHERE key = 'rules'")
+
+
+STEPS: tuple[Migration, ...] = (
+    _create,
+    _own_turns,
+    _graph,
+    _volumes,
+    _stamps,
+    _properties,
+    _lengths,
+)
 """The migrations. The number of applied steps is the format of an index"""
 
 

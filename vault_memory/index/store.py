@@ -1,5 +1,6 @@
 """Stores notes in the index. A note is written completely or not at all."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -169,9 +170,12 @@ class Index:
     def scope_ids(self, names: Sequence[str]) -> list[int]:
         """Return the ids of the scopes with these names; names are compared byte by byte."""
         # Fault (F109): SQLite cannot store surrogates, so no scope has such a name.
-        valid = [(name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)]
-        sql = "SELECT id FROM scope WHERE name = ?"
-        return [row[0] for row in self.connection.executemany(sql, valid)]
+        valid = [name for name in dict.fromkeys(names) if not _SURROGATE.search(name)]
+        rows = self.connection.execute(
+            "SELECT s.id FROM json_each(?) wanted CROSS JOIN scope s ON s.name = wanted.value",
+            (json.dumps(valid),),
+        )
+        return [row[0] for row in rows]
 
     def scopes(self) -> list[str]:
         """Return the names of all scopes that have a note, sorted."""

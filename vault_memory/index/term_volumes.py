@@ -4,8 +4,10 @@ The transaction that writes chunks updates the counts, so that no search counts 
 numbers, so an index that was updated step by step has the same counts as a new one.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from sys import byteorder
+from typing import Any, NamedTuple
 
 from vault_memory.database.connection import Connection
 from vault_memory.index.filters import listed
@@ -23,6 +25,17 @@ TABLES = """
     ) WITHOUT ROWID;
     CREATE INDEX volume_also ON volume(also) WHERE also <> 0;
 """
+BLOCK = 512
+"""Of so many chunks the lengths are one row"""
+LENGTHS = """
+    CREATE TABLE chunk_length(
+        block INTEGER PRIMARY KEY,  -- the ids of its chunks divided by BLOCK
+        words BLOB NOT NULL         -- of each of its chunks, as uint32; of a deleted one any number
+    );
+    CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, instance);
+"""
+_ROW = 4 * BLOCK
+"""The bytes of such a row"""
 _ADD = """
     INSERT INTO volume VALUES (?, ?, ?, ?)
     ON CONFLICT(scope, also) DO UPDATE
@@ -46,7 +59,7 @@ class Volume(NamedTuple):
 
 
 def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
-    """Return the size of these scopes."""
+    """Return the size of these scopes; of `NOWHERE`, that of the whole index."""
     among = listed(scope_ids)
     row = connection.execute(
         "SELECT total(chunks), total(words)"
@@ -57,21 +70,35 @@ def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
     return Volume(int(row[0]), int(row[1]))
 
 
-def of_all(connection: Connection) -> Volume:
-    """Return the size of the whole index."""
-    row = connection.execute(
-        "SELECT chunks, words FROM volume WHERE scope = 0 AND also = 0"
-    ).fetchone()
-    return Volume(*row) if row else Volume(0, 0)
+class Lengths:
+    """How many words each chunk has, for one state of the index."""
+
+    def __init__(self, _: object) -> None:
+        # Fault: a cache that refers to its connection would keep it open for ever.
+        self._rows = bytearray()
+        self._read: set[int] = set()
+        """The blocks that are in memory"""
+
+    def of(self, connection: Connection, ids: Collection[int]) -> list[int]:
+        """Return the words of these chunks, in this order."""
+        unread = {id_ // BLOCK for id_ in ids} - self._read
+        for block, row in _blocks(connection, unread):
+            start = block * _ROW
+            self._rows += bytes(max(0, start - len(self._rows)))
+            self._rows[start : start + _ROW] = row
+        self._read |= unread
+        return list(map(memoryview(self._rows).cast("I").__getitem__, ids))
 
 
 def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None:
     """Add chunks that are in the full text. Their ids are consecutive, from `first_id` on."""
-    sizes = connection.execute(
+    rows: Any = connection.execute(
         "SELECT sz FROM chunk_fts_docsize WHERE id BETWEEN ? AND ? ORDER BY id",
         (first_id, first_id + len(scopes) - 1),
     )
-    _change(connection, zip(scopes, (row[0] for row in sizes), strict=True), 1)
+    sizes = [size for (size,) in rows]
+    _change(connection, zip(scopes, sizes, strict=True), 1)
+    _put_lengths(connection, first_id, map(words_of, sizes))
 
 
 def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
@@ -88,10 +115,35 @@ def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
 
 def fill(connection: Connection) -> None:
     """Count all chunks of an index that has no counts yet."""
-    rows = connection.execute(
-        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
+    rows: list[Any] = connection.execute(
+        "SELECT c.scope, c.also, d.sz, c.id FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
+    ).fetchall()
+    _change(connection, (((scope, also), size) for scope, also, size, _ in rows), 1)
+    words = {id_: words_of(size) for _, _, size, id_ in rows}
+    _put_lengths(connection, 0, (words.get(id_, 0) for id_ in range(max(words, default=0) + 1)))
+
+
+def _put_lengths(connection: Connection, first_id: int, words: Iterable[int]) -> None:
+    """Write the words of new chunks. There are no chunks with higher ids."""
+    first, start = divmod(4 * first_id, _ROW)
+    [(_, before)] = _blocks(connection, [first])
+    row = before[:start] + b"".join(number.to_bytes(4, byteorder) for number in words)
+    row += bytes(-len(row) % _ROW)
+    connection.executemany(
+        "INSERT OR REPLACE INTO chunk_length VALUES (?, ?)",
+        [(first + step, row[step * _ROW : (step + 1) * _ROW]) for step in range(len(row) // _ROW)],
     )
-    _change(connection, (((scope, also), size) for scope, also, size in rows), 1)
+
+
+def _blocks(connection: Connection, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    # Fault: a daemon of an older version wrote chunks into this file, and no lengths.
+    rows: Any = connection.execute(
+        "SELECT wanted.value, coalesce(words, zeroblob(?))"
+        " FROM json_each(?) wanted"
+        " LEFT JOIN chunk_length ON block = wanted.value",
+        (_ROW, json.dumps(list(numbers))),
+    )
+    return iter(rows)
 
 
 def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int) -> None:

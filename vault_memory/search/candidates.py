@@ -1,5 +1,6 @@
 """The arms of a search: each finds candidates by words, vectors, days or names. Ranks nothing."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from vault_memory.index import fact_queries, fts_search, note_queries, vectors
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
-from vault_memory.index.query_cache import Row, has_other_names
+from vault_memory.index.fts_search import Row
+from vault_memory.index.query_cache import cached
 from vault_memory.index.store import Index
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, scoring, tokens
 from vault_memory.rules.search.query_features import QueryFeatures
-from vault_memory.rules.search.scoring import WEIGHTS, QueryTerms, TextTerms
+from vault_memory.rules.search.scoring import ORDINALS, WEIGHTS, QueryTerms, TextTerms
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ NEAR_BEST, BESIDE = 100, 20
 
 Scored = TypeVar("Scored", bound=tuple[Any, ...])
 """A negative score, a place, and perhaps more"""
-_SCORE_AND_PLACE = itemgetter(0, 1)
+_SCORE, _SCORE_AND_PLACE = itemgetter(0), itemgetter(0, 1)
 
 
 class VectorArm(NamedTuple):
@@ -170,8 +172,8 @@ def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTe
     )
     sentence_terms = _sentence_terms(request, candidates)
     scores = _best_scores(terms.text for terms in sentence_terms)
-    best = in_order(request, [(-score, place) for place, score in scores.items()])
-    places = [place for _, place in best[: request.most]]
+    scored = [(-score, place) for place, score in scores.items()]
+    places = [place for _, place in in_order(request, scored, request.most)]
     neighbours = [place for place in places[:NEAR_BEST] if place not in rows]
     candidates.rows = _news(request, candidates, rows)
     candidates.rows |= _read(request, candidates, neighbours[:BESIDE])
@@ -265,8 +267,6 @@ def _news(
 ) -> dict[int, Row]:
     """Returns the rows that are not ignored."""
     ignored = candidates.without.ids | _repetitions(request, rows)
-    if not ignored:
-        return rows
     return {place: row for place, row in rows.items() if row[1] not in ignored}
 
 
@@ -322,9 +322,9 @@ def _by_titles(request: CandidateRequest, candidates: Candidates) -> None:
         request.scope_ids,
         names,
         # Most vaults have no other names of notes, and each statement costs a search time.
-        with_aliases=has_other_names(request.store, request.scope_ids),
+        with_aliases=cached(request.store, note_queries.has_other_names),
     )
-    present = {place // scoring.ORDINALS for place in candidates.rows}
+    present = {place // ORDINALS for place in candidates.rows}
     missing = candidates.titled - present
     places = [scoring.place(note, ordinal) for note in missing for ordinal in (0, 1)]
     if places:
@@ -364,7 +364,7 @@ def _by_vectors(request: CandidateRequest, candidates: Candidates, likeness: "Li
         (-(WEIGHTS.vector * own + WEIGHTS.vector_beside * beside), place)
         for place, (own, beside) in values.items()
     ]
-    best = in_order(request, scored)[: request.most]
+    best = in_order(request, scored, request.most)
     candidates.rows.update((place, rows[place]) for _, place in best)
     candidates.likeness = likeness.at(candidates.rows)
     candidates.cosines = likeness.cosines(place for _, place in best if place in candidates.rows)
@@ -373,31 +373,36 @@ def _by_vectors(request: CandidateRequest, candidates: Candidates, likeness: "Li
     }
 
 
-def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
-    """Sorts by negative score, so that the best comes first; then by path and line."""
+def in_order(
+    request: CandidateRequest, scored: list[Scored], most: int | None = None
+) -> list[Scored]:
+    """Returns the `most` best by negative score, the best first; then by path and line."""
     # A place contains the id of its note, which depends on the order in which notes were read. So
     # it must not decide between equal scores.
     scored.sort(key=_SCORE_AND_PLACE)
-    tied: set[int] = set()
-    for before, after in pairwise(scored):
-        if before[0] == after[0]:
-            tied.add(before[1] // scoring.ORDINALS)
-            tied.add(after[1] // scoring.ORDINALS)
+    if most and len(scored) > most:
+        scored = scored[: bisect_right(scored, scored[most - 1][0], key=_SCORE)]
+    tied = {
+        candidate[1] // ORDINALS
+        for pair in pairwise(scored)
+        if pair[0][0] == pair[1][0]
+        for candidate in pair
+    }
     if len(tied) > 1:
         paths = _paths(request, tied)
 
         def order(candidate: Scored) -> tuple[float, str, int, int]:
-            note, ordinal = divmod(candidate[1], scoring.ORDINALS)
+            note, ordinal = divmod(candidate[1], ORDINALS)
             return candidate[0], paths.get(note, ""), ordinal, note
 
         scored.sort(key=order)
-    return scored
+    return scored[:most]
 
 
 def _paths(request: CandidateRequest, notes: Collection[int]) -> dict[int, str]:
     """Returns the paths of these notes; text of some may still wait to be written."""
-    written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
-    paths = fts_search.paths(request.store, request.scope_ids, written)
+    written = [note for note in notes if note < BEYOND // ORDINALS]
+    paths = fts_search.paths(request.store, written)
     if request.waiting and len(written) < len(notes):
         paths |= request.waiting.paths(notes)
     return paths

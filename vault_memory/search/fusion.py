@@ -1,11 +1,12 @@
 """Orders candidates: by the sum of `rules.search.scoring`, or by one of the plainer modes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from vault_memory.index.exclusion import among_turns
 from vault_memory.index.properties import link_queries
-from vault_memory.index.query_cache import has_links
+from vault_memory.index.query_cache import cached
+from vault_memory.index.schema import has_links
 from vault_memory.rules.search import query_features, scoring
 from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
@@ -52,16 +53,28 @@ def notes_first(
     request: CandidateRequest, candidates: Candidates, ordered: Sequence[Ranked]
 ) -> list[Ranked]:
     """Returns the candidates in notes before those in transcripts, by lowering the latter."""
-    ids = {place: candidates.rows[place][1] for _, place, _ in ordered}
-    turns = among_turns(request.store, ids.values())
-    lowered: list[Ranked] = []
-    for negative, place, terms in ordered:
-        if ids[place] in turns:
-            below = {"turn": WEIGHTS.turn}
-            lowered.append((_negative(WEIGHTS.turn - negative), place, terms | below))
-        else:
-            lowered.append((negative, place, terms))
-    return in_order(request, lowered)
+    turns = among_turns(request.store, [candidates.rows[place][1] for _, place, _ in ordered])
+    lowered = {place for _, place, _ in ordered if candidates.rows[place][1] in turns}
+    return _with_term(request, ordered, "turn", WEIGHTS.turn, lowered)
+
+
+def _with_term(
+    request: CandidateRequest,
+    ordered: Sequence[Ranked],
+    name: str,
+    weight: float,
+    places: Collection[int],
+) -> list[Ranked]:
+    """Returns the candidates, of which those in `places` get a further term."""
+    return in_order(
+        request,
+        [
+            (_negative(weight - negative), place, terms | {name: weight})
+            if place in places
+            else (negative, place, terms)
+            for negative, place, terms in ordered
+        ],
+    )
 
 
 def _negative(score: float) -> float:
@@ -96,8 +109,7 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
         cues = query_features.of_text(body, request.features, WEIGHTS, who=who)
         rescored.append((_negative(sum(cues.values()) - negative), place, cues))
     # Reading the text of each of thousands of candidates would take longer than the search.
-    for negative, place in best[RESCORED:]:
-        rescored.append((_negative(-negative), place, {}))
+    rescored += [(_negative(-negative), place, {}) for negative, place in best[RESCORED:]]
     ordered = _with_linked(request, candidates, in_order(request, rescored))
     return _with_titled(request, candidates, ordered)
 
@@ -141,20 +153,15 @@ def _with_linked(
     linked = _linked_notes(request, candidates, ordered) if bonus else frozenset()
     if not linked:
         return ordered
-    raised: list[Ranked] = []
-    for negative, place, terms in ordered:
-        if place // scoring.ORDINALS in linked:
-            raised.append((_negative(bonus - negative), place, terms | {"linked": bonus}))
-        else:
-            raised.append((negative, place, terms))
-    return in_order(request, raised)
+    raised = {place for _, place, _ in ordered if place // scoring.ORDINALS in linked}
+    return _with_term(request, ordered, "linked", bonus, raised)
 
 
 def _linked_notes(
     request: CandidateRequest, candidates: Candidates, ordered: Sequence[Ranked]
 ) -> frozenset[int]:
     """Returns the notes that the best chunks link to; reads nothing in a vault without links."""
-    if not has_links(request.store, request.scope_ids):
+    if not cached(request.store, has_links):
         return frozenset()
     texts: dict[int, str] = {}
     for _, place, _ in ordered[:LINKING]:

@@ -1,6 +1,6 @@
 """Knows the words of a query as the index does: in any form, without accents, in pairs of letters."""
 
-from vault_memory.index.stems import Stemmer
+from vault_memory.index.fts_search import Stemmer
 from vault_memory.rules.search import tokens
 
 
@@ -11,7 +11,7 @@ class MatchedWords:
         self._stemmer = Stemmer()
         terms = [term for sentence in tokens.sentences(query) for term in tokens.terms(sentence)]
         terms += tokens.compounds_of(tokens.normalise(query))
-        self._stems = self._stemmer.stems(terms)
+        self._stems = set(self._stemmer.stems(terms))
         # A single letter of a script without spaces is the beginning of a pair.
         self._letters = {term for term in terms if len(term) == 1 and tokens.is_run(term)}
 

@@ -14,8 +14,7 @@ from vault_memory.rules.search import scoring
 
 if TYPE_CHECKING:
     from vault_memory.index.filters import Filters
-    from vault_memory.index.fts_search import Matches
-    from vault_memory.index.query_cache import Row
+    from vault_memory.index.fts_search import Matches, Row
 
 BEYOND = (1 << 30) * scoring.ORDINALS
 """Higher than any place in an index"""
@@ -77,7 +76,7 @@ class PendingHits(NamedTuple):
         """Returns the paths of the waiting notes among these, by their shifted ids."""
         first = BEYOND // scoring.ORDINALS
         own_notes = [note - first for note in notes if note >= first]
-        paths = fts_search.paths(self.store, self.scope_ids, own_notes)
+        paths = fts_search.paths(self.store, own_notes)
         return {note + first: path for note, path in paths.items()}
 
 
