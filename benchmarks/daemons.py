@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cost import running_cpu
 from benchmarks.place import Place, program
 from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 
 PATIENCE_SECONDS = 120.0
+CALM_SECONDS = 2.0
+CALM_SHARE = 0.01
+"""Of a processor over that time: a daemon that uses less has nothing left to do"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,15 @@ class Running:
                 return
             time.sleep(0.5)
         raise SystemExit(f"error: the daemon has not embedded everything: {found}")
+
+    def wait_until_calm(self) -> float:
+        """Until it has nothing left to do; the CPU seconds it has used since it was started."""
+        while True:
+            before = running_cpu(self.pid)
+            time.sleep(CALM_SECONDS)
+            after = running_cpu(self.pid)
+            if after - before <= CALM_SHARE * CALM_SECONDS:
+                return after
 
 
 @contextmanager

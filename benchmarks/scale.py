@@ -26,9 +26,6 @@ SAVES = 40
 IDLE_SECONDS = 120
 SEARCHES = 9
 MOST_SAVE_MS, MOST_P50_MS, MOST_PERCENT, MOST_SEARCH_SECONDS = 10.0, 15.0, 0.3, 0.2
-CALM_SECONDS = 2.0
-CALM_SHARE = 0.01
-"""Of a processor over that time: a daemon that uses less has nothing left to do"""
 
 
 def rows(place: Place) -> Iterator[Row]:
@@ -58,9 +55,9 @@ def _largest(place: Place) -> Iterator[Row]:
     environment = place.environment(OFF)
     alone = median_process_cpu(search, environment, SEARCHES)
     with running(place, vault, OFF) as daemon:
-        _until_calm(daemon)
+        daemon.wait_until_calm()
         spent, took = _saves(vault, daemon)
-        _until_calm(daemon)
+        daemon.wait_until_calm()
         before = running_cpu(daemon.pid)
         time.sleep(IDLE_SECONDS)
         percent = 100 * (running_cpu(daemon.pid) - before) / IDLE_SECONDS
@@ -117,7 +114,7 @@ def _saves(vault: Path, daemon: Running) -> tuple[float, list[float | None]]:
     asked = _asking(daemon)
     before = running_cpu(daemon.pid)
     took = save_all(vault, daemon, SAVES)
-    _until_calm(daemon)
+    daemon.wait_until_calm()
     return 1000 * ((running_cpu(daemon.pid) - before) / SAVES - asked), took
 
 
@@ -152,18 +149,8 @@ def _start(place: Place, vault: Path) -> float:
     spent = 0.0
     for _ in range(2):
         with running(place, vault, OFF) as daemon:
-            spent = _until_calm(daemon)
+            spent = daemon.wait_until_calm()
     return spent
-
-
-def _until_calm(daemon: Running) -> float:
-    """Until it has nothing left to do; the CPU seconds it has used since it was started."""
-    while True:
-        before = running_cpu(daemon.pid)
-        time.sleep(CALM_SECONDS)
-        after = running_cpu(daemon.pid)
-        if after - before <= CALM_SHARE * CALM_SECONDS:
-            return after
 
 
 def _look_at_all(folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""A new process: `search`, `--help`, `mcp` up to its list of tools; `hook` and `append` with and without a daemon."""
+"""A new process: `search`, `--help`, `mcp` up to its list of tools; `hook` and `append` with and without a daemon;
+and the first start of `run` on a vault.
+"""
 
 import json
 import os
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import vaults
-from benchmarks.cost import median_process_cpu, process_cpu
+from benchmarks.cost import median_process_cpu, process_cpu, resident_bytes
 from benchmarks.daemons import running
 from benchmarks.place import OFF, USUAL, Place, program
 from benchmarks.table import Row
@@ -20,6 +22,10 @@ MOST_ALONE = {START: 80, PROMPT: 80, APPEND: 150}
 MOST_BESIDE = 40
 """CPU ms"""
 LIST = "memory/list.md"
+FIRST_NOTES = 50_000
+MOST_FIRST_SECONDS = 15
+MOST_FIRST_MEMORY = 1.3
+"""As a share of the memory after a later start"""
 MOST_OF_HOOK = 1.3
 """The start of `mcp`, as a share of a `hook` in the same run: hosts wait for both"""
 
@@ -44,6 +50,37 @@ def rows(place: Place) -> Iterator[Row]:
             figure, f"{peer} CPU ms", floor, f"{ours:.0f} CPU ms", f"≤ {most} CPU ms", ours <= most
         )
     yield from _host_rows(place, vault, 1000 * interpreter)
+    yield from _first_start(place)
+
+
+def _first_start(place: Place) -> Iterator[Row]:
+    """What a daemon does on an indexed vault on which none ran before, until nothing is left to do."""
+    vault = place.vault("first-start", FIRST_NOTES)
+    with place.open(vault) as memory:
+        memory.index(embed=False)
+    seconds, megabytes = [], []
+    for _ in range(2):
+        with running(place, vault, OFF) as daemon:
+            seconds.append(daemon.wait_until_calm())
+            megabytes.append(resident_bytes(daemon.pid) / 1e6)
+    figure = f"first start of `run`, {FIRST_NOTES:,} indexed notes"
+    yield Row(
+        f"{figure}, until it is at rest",
+        "–",
+        f"{seconds[1]:.1f} CPU s (a later start)",
+        f"{seconds[0]:.1f} CPU s",
+        f"≤ {MOST_FIRST_SECONDS} CPU s",
+        seconds[0] <= MOST_FIRST_SECONDS,
+    )
+    most = MOST_FIRST_MEMORY * megabytes[1]
+    yield Row(
+        f"{figure}, memory after it",
+        "–",
+        f"{megabytes[1]:.0f} MB (a later start)",
+        f"{megabytes[0]:.0f} MB",
+        f"≤ {most:.0f} MB ({MOST_FIRST_MEMORY} × that)",
+        megabytes[0] <= most,
+    )
 
 
 def _host_rows(place: Place, vault: Path, interpreter: float) -> Iterator[Row]:
