@@ -57,12 +57,33 @@ def test_a_night_without_new_turns_walks_the_vault_once(
     with VaultMemory.open(people, environment=outside.environment) as memory:
         memory.index()
         listings.of.clear()
-        slept = memory.sleep(due=True)
+        slept = memory.sleep()
 
     assert len(slept.scopes) == PEOPLE
     assert {one["state"] for one in slept.scopes} == {"quiet"}
     walks = listings.of.total() / folders_of(people)
     assert walks < 3, "one walk for all nights, and one to bring the index up to date"
+
+
+def test_only_a_scope_where_something_was_said_or_changed_has_a_first_night(outside: Outside):
+    for person in ("ann", "bob", "cem"):
+        outside.write(f"Users/{person}/memories/2026-01-01.md", "- an old line\n")
+
+    def scopes_of_night() -> list[str]:
+        with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+            memory.index()
+            waiting = memory.status()["night"]["due"]
+            slept = memory.sleep(due=True)
+        scopes = [outcome["scope"] for outcome in slept.scopes]
+        assert scopes == waiting
+        return scopes
+
+    assert scopes_of_night() == []
+    outside.write("Users/ann/memories/2026-01-01.md", "- an old line\n- a new line\n")
+    said = TURN | {"id": "0123456789abcdef", "user": "bob", "text": "I moved", "source": "talk"}
+    outside.write("Users/bob/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n")
+    assert scopes_of_night() == ["user:ann", "user:bob"]
+    assert scopes_of_night() == []
 
 
 @pytest.mark.sampled

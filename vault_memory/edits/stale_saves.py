@@ -137,7 +137,7 @@ class StaleSaveDetector:
         # Fault (A3): half a save lacks lines that no person deleted.
         if age < HOLD and not is_complete:
             return False
-        snapshots.record(note.path, note.raw, at=now.timestamp(), ino=note.stat.ino)
+        snapshots.record_notes([note], at=now.timestamp())
         return True
 
     def look(self, now: datetime) -> None:

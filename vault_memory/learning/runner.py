@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths.scope_notes import Places
 
 
+SEEN = "seen"
+"""Names the stamp that the notes of a scope without a night had at first"""
 MOST_ROUNDS = 50
 """Rounds for one scope: each reads as many turns as one prompt holds"""
 
@@ -102,6 +104,8 @@ class LearningRunner:
         self.checkpoints = checkpoint.CheckpointStore(vault.state.path)
         self._searcher = searcher
         self._open_vault = open_vault
+        self._speakers: set[str] = set()
+        """Who spoke in a channel"""
 
     def run(self, named: Sequence[str] | None, *, due: bool, again: date | None = None) -> Slept:
         """Run the nights of the named scopes, else of all; with `due` only those that are due.
@@ -114,22 +118,18 @@ class LearningRunner:
             lock = nullcontext() if self.dry_run else self.checkpoints.held()
             with lock, self._open_vault() as opened:
                 deps = self._deps(opened)
-                # Another process may have run a night while the lock was awaited.
-                outcomes += [
-                    self._run_rounds(deps, scope, again)
-                    for scope in scopes
-                    if not due or self._is_due(scope)
-                ]
-                # Who spoke in a channel for the first time has a night from now on.
-                outcomes += [
-                    self._run_rounds(deps, scope, again)
-                    for scope in self._chosen_scopes(named, due=due)
-                    if scope not in scopes
-                ]
+                # Another process may have run a night while the lock was awaited. And who
+                # spoke in a channel for the first time has a night from now on.
+                for names in (scopes, named):
+                    finished = {outcome["scope"] for outcome in outcomes}
+                    outcomes += [
+                        self._run_rounds(deps, scope, again)
+                        for scope in self._chosen_scopes(names, due=due)
+                        if scope not in finished
+                    ]
             self._refresh_index()
         night = max((outcome["night"] for outcome in outcomes), default="")
-        is_stored = outcomes and not self.dry_run
-        stored = str(self._store_report(night)) if is_stored else ""
+        stored = str(self._store_report(night)) if outcomes and not self.dry_run else ""
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
         report = night_reports.morning_report(title, outcomes, dry_run=self.dry_run)
         return Slept(tuple(outcomes), night, report, stored)
@@ -143,21 +143,10 @@ class LearningRunner:
 
     def learn_from_ended(self) -> Slept:
         """Learn from one ended conversation after the other, until the model gives no answer."""
-        sessions = conversation_sessions.Sessions(self.vault.state.path)
-        ended = list(filter(_is_of_person, sessions.unlearned()))
-        outcomes: list[ScopeNightJson] = []
-        if ended:
-            with self.checkpoints.held(), self._open_vault() as opened:
-                deps = self._deps(opened, backed=False)
-                for session in ended:
-                    outcome = self._run_conversation(deps, session)
-                    if outcome["gathered"]:
-                        outcomes.append(outcome)
-                    if outcome["state"] == "failed":
-                        break
-                    sessions.mark_learned(session)
+        outcomes = self._learn_from(lambda session: True, backed=False)
+        if outcomes:
             self._refresh_index()
-        return Slept(tuple(outcomes), "", "", "")
+        return Slept(tuple(outcome for outcome in outcomes if outcome["gathered"]), "", "", "")
 
     def commit_at_once(
         self, chosen: "Sequence[Session]", *, again: bool = False
@@ -195,23 +184,29 @@ class LearningRunner:
 
     def learn_from_sessions(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
         """Learn from ended conversations by phrases, each once. Raises NightRuns."""
-        sessions = conversation_sessions.Sessions(self.vault.state.path)
         wanted = {(session.user, session.id) for session in chosen}
-        unlearned = [
+        return self._learn_from(lambda session: (session.user, session.id) in wanted)
+
+    def _learn_from(
+        self, is_wanted: "Callable[[Session], bool]", *, backed: bool = True
+    ) -> "list[ScopeNightJson]":
+        """Learn from ended conversations outside of channels, until one fails."""
+        sessions = conversation_sessions.Sessions(self.vault.state.path)
+        ended = [
             session
-            for session in sessions.unlearned()
-            if (session.user, session.id) in wanted and _is_of_person(session)
+            for session in filter(is_wanted, sessions.unlearned())
+            if session.user and not session.channel
         ]
-        if not unlearned:
-            return []
-        outcomes = []
+        outcomes: list[ScopeNightJson] = []
+        if not ended:
+            return outcomes
         with self.checkpoints.held(), self._open_vault() as opened:
-            deps = self._deps(opened)
-            for session in unlearned:
-                outcome = self._run_conversation(deps, session)
-                outcomes.append(outcome)
-                if outcome["state"] != "failed":
-                    sessions.mark_learned(session)
+            deps = self._deps(opened, backed=backed)
+            for session in ended:
+                outcomes.append(self._run_conversation(deps, session))
+                if outcomes[-1]["state"] == "failed":
+                    break
+                sessions.mark_learned(session)
         return outcomes
 
     def unread_of(self, scope: str, turn_ids: Sequence[str]) -> tuple[str, ...]:
@@ -242,9 +237,8 @@ class LearningRunner:
         if cycle.enabled:
             zone = self._zone("")
             next_night = _schedule(cycle.cron).next(self.now, zone).isoformat()
-        nights = (last.night for last in last_cycles)
         return {
-            "last": max(nights, default="") or None,
+            "last": max((last.night for last in last_cycles), default="") or None,
             "next": next_night,
             "due": self._chosen_scopes(None, due=True),
             "idle": min((last.idle for last in last_cycles), default=0),
@@ -254,7 +248,7 @@ class LearningRunner:
         """When the next night of any scope begins."""
         own_zones = (f"user:{zone.user}" for zone in self.config.sleep_cycle.zones)
         nights = [
-            _schedule(self._cycle(scope).cron).next(self.now, self._zone(scope))
+            _schedule(_cycle_of(self.config, scope).cron).next(self.now, self._zone(scope))
             for scope in {"", "channel:", *own_zones}
         ]
         return min(nights, key=datetime.timestamp)
@@ -270,17 +264,30 @@ class LearningRunner:
             return list(dict.fromkeys(named))
         scopes = scope_notes.scopes_in(self.map.paths(), self.vault.layout)
         lasts = self.checkpoints.lasts()
-        speakers = {f"user:{name}" for last in lasts for name in last.speakers}
-        return sorted({*scopes, *speakers})
+        self._speakers = {f"user:{name}" for last in lasts for name in last.speakers}
+        return sorted({*scopes, *self._speakers})
 
     def _is_due(self, scope: str) -> bool:
-        cycle = self._cycle(scope)
+        cycle = _cycle_of(self.config, scope)
         if not cycle.enabled:
             return False
-        night = self.checkpoints.last(scope).night
-        day = datetime.fromisoformat(night).date() if night else None
-        schedule = _schedule(cycle.cron)
-        return schedule.due(self.now, self._zone(scope), done=day) is not None
+        last = self.checkpoints.last(scope)
+        day = date.fromisoformat(last.night) if last.night else None
+        if _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is None:
+            return False
+        return last.serial + cycle.memory_retention_days > 0 or self._has_news(scope)
+
+    def _has_news(self, scope: str) -> bool:
+        """Whether anything was said in a scope without a night, or changed since the first look."""
+        # Fault: the first start on a vault of many notes compared all of them for half an hour.
+        stamps, stamp = self.checkpoints.keys(scope, SEEN), self.map.stamp_of(scope)
+        if not (stamps or self.dry_run):
+            self.checkpoints.add_keys(scope, SEEN, [stamp])
+        return (
+            scope in self._speakers
+            or not stamps <= {stamp}
+            or any(path.endswith(".jsonl") for path in self.map.entries_of(scope))
+        )
 
     def _run_rounds(
         self, deps: "CycleDeps", scope: str, again: date | None = None
@@ -302,9 +309,8 @@ class LearningRunner:
         return total
 
     def _request(self, scope: str) -> "CycleRequest":
-        cycle = self._cycle(scope)
+        cycle = _cycle_of(self.config, scope)
         zone = self._zone(scope)
-        is_curated = self.config.sleep_cycle.curate_user_memory
         return learning_cycle.CycleRequest(
             scope,
             _schedule(cycle.cron).latest(self.now, zone),
@@ -314,7 +320,7 @@ class LearningRunner:
             retention_days=cycle.memory_retention_days,
             transcript_days=self.config.retention.transcript_days,
             audit_days=self.config.retention.audit_days,
-            curate=is_curated and scope.startswith("user:"),
+            curate=self.config.sleep_cycle.curate_user_memory and scope.startswith("user:"),
             dry_run=self.dry_run,
             has_model=self.config.brain.kind != "rules",
         )
@@ -323,15 +329,11 @@ class LearningRunner:
         self, deps: "CycleDeps", request: "CycleRequest", day: date
     ) -> "CycleRequest":
         """Return the request for a cycle that reads the turns of a day once more."""
-        logs = deps.logs(request.scope, {})
-        again = unread_turns.DayAgain.of(logs, day, request.zone)
+        again = unread_turns.DayAgain.of(deps.logs(request.scope, {}), day, request.zone)
         if self.dry_run:
             return replace(request, again=again)
         again.mark_unread(self.checkpoints, request.scope)
         return request
-
-    def _cycle(self, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
-        return _cycle_of(self.config, scope)
 
     def _zone(self, scope: str) -> tzinfo:
         return zone_of(self.config, scope)
@@ -394,13 +396,7 @@ class LearningRunner:
         outcomes = [
             last.outcome for last in self.checkpoints.lasts() if last.outcome.get("night") == night
         ]
-        text = night_reports.morning_report(night, outcomes)
-        return self.checkpoints.report(night, text)
-
-
-def _is_of_person(session: "Session") -> bool:
-    """Whether a conversation is outside of channels."""
-    return bool(session.user) and not session.channel
+        return self.checkpoints.report(night, night_reports.morning_report(night, outcomes))
 
 
 def _schedule(cron: str) -> "Schedule":

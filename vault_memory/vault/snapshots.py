@@ -30,7 +30,7 @@ _HEAD = """
 _KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
 _SET_INO = f"UPDATE versions SET ino = ?3 WHERE id = ({_HEAD}) AND revision = ?2 AND ?3 != 0"
 _ADD = f"""
-    INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
+    INSERT INTO versions(path, revision, at, by, kept, ino) SELECT ?1, ?2, ?3, ?4, ?5, ?6
     WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
     AND ?2 IS NOT (SELECT revision FROM versions WHERE id = ({_HEAD}))
 """
@@ -170,7 +170,7 @@ class Snapshots:
         """
         if kept:
             self._journal.change(_KEEP_HEAD, (path, revision))
-        self._journal.change(_ADD, (path, revision, at, by, int(kept)))
+        self._journal.change(_ADD, (path, revision, at, by, int(kept), 0))
         # Fault (A7): an editor that loaded the note before the bot's write drops the
         # bot's lines by its save.
         if by == "person":
@@ -180,7 +180,7 @@ class Snapshots:
         """Stores the inode of the file that has the newest version of a path."""
         self._journal.change(_SET_INO, (path, revision, ino))
 
-    def record(self, path: str, raw: bytes, *, at: float, by: By = "person", ino: int = 0) -> str:
+    def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
         last = self.head(path)
@@ -189,7 +189,6 @@ class Snapshots:
             with self._journal.transaction():
                 self.keep(raw, revision)
                 self.add(path, revision, at=at, by=by)
-                self.note_file(path, revision, ino)
         return revision
 
     def record_all(
@@ -204,9 +203,11 @@ class Snapshots:
         """Adds versions of notes that people saved, in one transaction."""
         with self._journal.transaction():
             for note in notes:
-                revision = self.keep(note.raw, note.revision)
-                self.add(note.path, revision, at=at, by="person")
-                self.note_file(note.path, revision, note.stat.ino)
+                self.keep(note.raw, note.revision)
+                self._journal.change(
+                    _ADD, (note.path, note.revision, at, "person", 0, note.stat.ino)
+                )
+                self._journal.change(_ADD_UNJUDGED, (note.path,))
 
     def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
         """Adds the versions of a restored vault."""

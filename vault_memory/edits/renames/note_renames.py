@@ -82,7 +82,7 @@ class NoteRenames:
             self._store(state.note, now)
 
     def _store(self, note: Note, now: datetime) -> None:
-        self._known.snapshots.record(note.path, note.raw, at=now.timestamp(), ino=note.stat.ino)
+        self._known.snapshots.record_notes([note], at=now.timestamp())
 
     # --- Following ---
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSIONS_PER_TURN = 50
+VERSIONS_PER_TURN = 500
 """How many versions are stored in one turn of the loop"""
 TEND_SECONDS = 1.0
 """Time between two checks of pending writes, displaced files, and pages that were just saved"""
