@@ -58,7 +58,7 @@ def render(
     writer.edited = edited
     writer.lowered = int(title is None)
     writer.write_front_matter(lines[:front])
-    writer.write_blocks(parser.blocks("\n".join(lines[body:])))
+    writer.write(parser.blocks("\n".join(lines[body:])))
     return writer.html
 
 
