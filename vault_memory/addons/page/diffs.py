@@ -5,140 +5,38 @@ lines are removed and the new ones added. No HTML is made here, and hidden lette
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from itertools import accumulate, chain, groupby
 from typing import NamedTuple
 
 from vault_memory.markdown.merging.line_merge import hunks
+from vault_memory.markdown.merging.similarity import likeness, words_in
+from vault_memory.rules.edits.unified_diff import hunks_of
 
-__all__ = ["DiffLine", "lines"]
+__all__ = ["DiffLine", "lines", "recorded"]
 
 CONTEXT = 3
 MOST_LINES = 2000
 """Lines of a diff; a last line says how many more there are"""
-Part = tuple[str, bool]
-"""A text, and whether it is a changed word within its line"""
-Line = tuple[Part, ...]
-MOST_LETTERS = 200_000
-"""Letters of changed lines in which changed words are marked"""
-LONGEST_LINE = 5000
-"""Letters of a line in which changed words are marked"""
+MOST_SHOWN = 1_000_000
+"""Letters of a diff"""
+MOST_LETTERS = 100_000
+"""Letters of changed lines; in a diff with more of them no word is marked"""
 NEAREST = 8
 """Added lines that a removed line is compared with"""
 LEAST_LIKENESS = 0.25
-"""Of two versions of a line, as a share of the letters in their words"""
+"""Of two versions of a line, as a share of their words"""
 NO_LINE_END = "⟨no line end⟩"
+Row = tuple[str, str]
+"""What became of a line, and the line with its end"""
+Line = tuple[tuple[str, bool], ...]
+"""The parts of a line: a text, and whether it is a changed word"""
 
+_WORDS = {b"-": "removed", b"+": "added", b" ": "same"}
+_CHANGED = frozenset({"removed", "added"})
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 """Scripts without blanks between words"""
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|.", re.DOTALL)
-
-
-# --- Changed words ---
-
-
-class WordMarker:
-    """Marks changed words in the changed lines of one diff, as long as that is quick."""
-
-    def __init__(self) -> None:
-        self._letters = 0
-
-    def marked(
-        self, old_lines: Sequence[str], new_lines: Sequence[str]
-    ) -> tuple[list[Line], list[Line]]:
-        """Return the removed and the added lines of one block, in parts."""
-        removed = [unmarked(line) for line in old_lines]
-        added = [unmarked(line) for line in new_lines]
-        for old, new in self._versions(old_lines, new_lines):
-            removed[old], added[new] = _compared(old_lines[old], new_lines[new])
-        return removed, added
-
-    def _versions(
-        self, old_lines: Sequence[str], new_lines: Sequence[str]
-    ) -> Iterator[tuple[int, int]]:
-        """Yield the lines that are versions of each other, in order."""
-        next_new = 0
-        for old_index, old in enumerate(old_lines):
-            nearest = new_lines[next_new : next_new + NEAREST]
-            for new_index, new in enumerate(nearest, next_new):
-                if self._is_version(old, new):
-                    yield old_index, new_index
-                    next_new = new_index + 1
-                    break
-
-    def _is_version(self, old: str, new: str) -> bool:
-        # Lines that are compared in vain count too.
-        letters = len(old) + len(new)
-        self._letters += letters
-        # Fault: a note can be one line of a hundred thousand words.
-        if letters > 2 * LONGEST_LINE or self._letters > MOST_LETTERS:
-            return False
-        return _likeness(old, new) >= LEAST_LIKENESS
-
-
-def _likeness(old: str, new: str) -> float:
-    """Return the share of letters in words that both lines have."""
-    old_words = set(_WORD.findall(old))
-    new_words = set(_WORD.findall(new))
-    # Blank lines differ in their blanks alone.
-    if not old_words and not new_words:
-        return 1.0
-    common = "".join(old_words & new_words)
-    either = "".join(old_words | new_words)
-    return len(common) / len(either)
-
-
-def _split_end(line: str) -> tuple[str, str]:
-    """Return a line and its line end."""
-    text = line.removesuffix("\n").removesuffix("\r")
-    return text, line[len(text) :]
-
-
-def _line_end(end: str) -> Line:
-    """Return what shows a line end that differs. A carriage return becomes a mark later."""
-    if "\n" not in end:
-        return ((NO_LINE_END, True),)
-    if "\r" in end:
-        return (("\r", True),)
-    return ()
-
-
-def _compared(old: str, new: str) -> tuple[Line, Line]:
-    """Return a changed line before and after, in parts."""
-    old_text, old_end = _split_end(old)
-    new_text, new_end = _split_end(new)
-    old_tokens = _TOKEN.findall(old_text)
-    new_tokens = _TOKEN.findall(new_text)
-    changed = hunks(old_tokens, new_tokens)
-    old_line = _marked(old_tokens, [range(hunk.first, hunk.end) for hunk in changed])
-    new_line = _marked(new_tokens, [range(hunk.side_first, hunk.side_end) for hunk in changed])
-    if old_end != new_end:
-        old_line += _line_end(old_end)
-        new_line += _line_end(new_end)
-    return old_line, new_line
-
-
-def _marked(tokens: Sequence[str], changes: Sequence[range]) -> Line:
-    """Return tokens joined to parts, each equal or changed."""
-    indexes = set(chain.from_iterable(changes))
-    changed = [index in indexes for index in range(len(tokens))]
-    # A blank between two changed words belongs to them.
-    for index in range(1, len(tokens) - 1):
-        if tokens[index].isspace() and changed[index - 1] and changed[index + 1]:
-            changed[index] = True
-    runs = groupby(zip(tokens, changed, strict=True), key=itemgetter(1))
-    return tuple(("".join(token for token, _ in run), flag) for flag, run in runs)
-
-
-def unmarked(line: str) -> Line:
-    """Return a line as one part, without its line end."""
-    return ((line.rstrip("\r\n"), False),)
-
-
-# --- The comparison ---
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\S\r\n]+|\r?\n|.", re.DOTALL)
 
 
 class DiffLine(NamedTuple):
@@ -158,8 +56,13 @@ def lines(old: str, new: str, context: int = CONTEXT) -> list[DiffLine]:
     """Return the changed lines with equal lines around them; nothing for equal texts."""
     if old == new:
         return []
-    texts = _Texts(_lines_of(old), _lines_of(new))
-    return _first_lines(_diff(texts, context, WordMarker()))
+    rows = list(_compare(_lines_of(old), _lines_of(new), context))
+    return _first_lines(rows, MOST_LINES, MOST_SHOWN)
+
+
+def recorded(diff: bytes, lines: int = MOST_LINES, letters: int = MOST_SHOWN) -> list[DiffLine]:
+    """Return the first lines of a unified diff."""
+    return _first_lines(list(_rows_of(diff)), lines, letters)
 
 
 def _lines_of(text: str) -> list[str]:
@@ -167,89 +70,102 @@ def _lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-# --- Blocks of lines --------------------------------------------------------------------------
-
-
-class _Texts(NamedTuple):
-    """Two texts as lines."""
-
-    old: Sequence[str]
-    new: Sequence[str]
-
-
-class _Block(NamedTuple):
-    """Lines that are equal, or that differ, by their indexes in both texts."""
-
-    are_equal: bool
-    old: range
-    new: range
-
-
-def _blocks(texts: _Texts) -> Iterator[_Block]:
-    """Yield all blocks in order, by turns equal and different."""
-    old_end = new_end = 0
-    for first, end, new_first, new_last in hunks(texts.old, texts.new):
-        if first > old_end:
-            yield _Block(True, range(old_end, first), range(new_end, new_first))
-        old_end, new_end = end, new_last
-        yield _Block(False, range(first, old_end), range(new_first, new_end))
-    if old_end < len(texts.old):
-        yield _Block(True, range(old_end, len(texts.old)), range(new_end, len(texts.new)))
-
-
-def _diff(texts: _Texts, context: int, marker: WordMarker) -> Iterator[DiffLine]:
+def _compare(old: Sequence[str], new: Sequence[str], context: int) -> Iterator[Row]:
     """Yield the lines that differ, and so many equal lines before and after them."""
-    blocks = list(_blocks(texts))
-    for number, block in enumerate(blocks):
-        if not block.are_equal:
-            yield from _changed(texts, block, marker)
-            continue
-        first = context if number else 0
-        is_last = number == len(blocks) - 1
-        last = 0 if is_last else context
-        yield from _shortened(texts, block, first, last)
+    changes = [tuple(hunk) for hunk in hunks(old, new)]
+    end = (len(old), len(old), len(new), len(new))
+    new_end = 0
+    for number, (first, last, new_first, new_last) in enumerate([*changes, end]):
+        equal = new[new_end:new_first]
+        before = context if number else 0
+        after = context if number < len(changes) else 0
+        hidden = len(equal) - before - after
+        # A single line is as short as a gap.
+        if hidden > 1:
+            yield from (("same", line) for line in equal[:before])
+            yield "place", f"{hidden} equal lines"
+            equal = equal[before + hidden :]
+        yield from (("same", line) for line in equal)
+        yield from (("removed", line) for line in old[first:last])
+        yield from (("added", line) for line in new[new_first:new_last])
+        new_end = new_last
 
 
-def _changed(texts: _Texts, block: _Block, marker: WordMarker) -> Iterator[DiffLine]:
-    """Yield the removed lines, then the added ones."""
-    old_lines = texts.old[block.old.start : block.old.stop]
-    new_lines = texts.new[block.new.start : block.new.stop]
-    removed, added = marker.marked(old_lines, new_lines)
-    for line in removed:
-        yield DiffLine("removed", line)
-    for line in added:
-        yield DiffLine("added", line)
+def _rows_of(diff: bytes) -> Iterator[Row]:
+    for hunk in hunks_of(diff):
+        yield "place", f"line {hunk.new_start + 1}"
+        for sign, line in hunk.rows:
+            yield _WORDS[sign], line.decode("utf-8", "replace")
 
 
-def _shortened(texts: _Texts, block: _Block, first: int, last: int) -> Iterator[DiffLine]:
-    """Yield the first and the last lines of an equal block, with a gap between them."""
-    count = len(block.new)
-    hidden = count - first - last
-    # A single line is as short as a gap.
-    if hidden < 2:
-        yield from _same(texts, block, range(count))
-        return
-    yield from _same(texts, block, range(first))
-    yield _gap(f"{hidden} equal lines")
-    yield from _same(texts, block, range(count - last, count))
-
-
-def _same(texts: _Texts, block: _Block, offsets: range) -> Iterator[DiffLine]:
-    """Yield equal lines of a block."""
-    for offset in offsets:
-        yield DiffLine("same", unmarked(texts.new[block.new[offset]]))
-
-
-def _gap(words: str) -> DiffLine:
-    return DiffLine("place", ((words, False),))
-
-
-def _first_lines(rows: Iterator[DiffLine]) -> list[DiffLine]:
+def _first_lines(rows: Sequence[Row], most_lines: int, letters: int) -> list[DiffLine]:
     """Return as many lines as a person can read."""
-    first_rows = list(islice(rows, MOST_LINES))
-    counts = Counter(row.word for row in rows)
-    more = counts["added"] + counts["removed"]
+    starts = accumulate((len(text) for _, text in rows), initial=0)
+    # Fault: one line may be as long as a note, and a list of such diffs as a hundred notes.
+    first_rows = [
+        (word, text if start + len(text) <= letters else f"{text[: letters - start]}…\n")
+        for (word, text), start in zip(rows[:most_lines], starts, strict=False)
+        if start < letters
+    ]
+    first_lines = list(_marked_lines(first_rows))
+    more = sum(word in _CHANGED for word, _ in rows[len(first_rows) :])
     if more:
-        end = _gap(f"{more} more changed lines are not shown")
-        first_rows.append(end)
-    return first_rows
+        words = f"{more} more changed lines are not shown"
+        first_lines.append(DiffLine("place", ((words, False),)))
+    return first_lines
+
+
+# --- Changed words ----------------------------------------------------------------------------
+
+
+def _marked_lines(rows: Sequence[Row]) -> Iterator[DiffLine]:
+    letters = sum(len(text) for word, text in rows if word in _CHANGED)
+    for is_changed, block in groupby(rows, lambda row: row[0] in _CHANGED):
+        words, texts = zip(*block, strict=True)
+        parts: list[Line] = [((text.rstrip("\r\n"), False),) for text in texts]
+        # Fault: a note can be one line of a hundred thousand words.
+        if is_changed and letters <= MOST_LETTERS:
+            for old, new in _versions(texts, words.count("removed")):
+                parts[old], parts[new] = _compared(texts[old], texts[new])
+        yield from map(DiffLine, words, parts)
+
+
+def _versions(texts: Sequence[str], count: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines that are versions of each other; so many old ones are before the new ones."""
+    first = count
+    for old in range(count):
+        words = words_in(texts[old])
+        for new in range(first, min(first + NEAREST, len(texts))):
+            if likeness(words, words_in(texts[new])) >= LEAST_LIKENESS:
+                yield old, new
+                first = new + 1
+                break
+
+
+def _compared(old: str, new: str) -> tuple[Line, Line]:
+    """Return a changed line before and after, in parts."""
+    old_tokens, new_tokens = _tokens(old), _tokens(new)
+    changes = hunks(old_tokens, new_tokens)
+    old_changed = chain.from_iterable(range(hunk.first, hunk.end) for hunk in changes)
+    new_changed = chain.from_iterable(range(hunk.side_first, hunk.side_end) for hunk in changes)
+    return _marked(old_tokens, set(old_changed)), _marked(new_tokens, set(new_changed))
+
+
+def _tokens(line: str) -> list[str]:
+    """Return the words of a line, what is between them, and its end."""
+    tokens = _TOKEN.findall(line)
+    return tokens if line.endswith("\n") else [*tokens, NO_LINE_END]
+
+
+def _marked(tokens: list[str], changed: set[int]) -> Line:
+    """Return tokens joined to parts, each equal or changed."""
+    end = tokens.pop()
+    # A line end is shown only where it differs. A carriage return becomes a mark later.
+    if len(tokens) in changed and end != "\n":
+        tokens.append(end.removesuffix("\n"))
+    for index, token in enumerate(tokens):
+        # A blank between two changed words belongs to them.
+        if token.isspace() and {index - 1, index + 1} <= changed:
+            changed.add(index)
+    runs = groupby(range(len(tokens)), changed.__contains__)
+    return tuple(("".join(tokens[index] for index in run), flag) for flag, run in runs)

@@ -48,6 +48,16 @@ class NotAForm(VaultMemoryError):
     http_status = 415
 
 
+class NoFields(msgspec.Struct):
+    """A view or a button that needs no fields."""
+
+
+class IdFields(msgspec.Struct):
+    """The thing that a view shows, or that a button is about."""
+
+    id: str
+
+
 class AskedFields(msgspec.Struct, kw_only=True):
     """A form whose words may be a secret, which the page asks about."""
 

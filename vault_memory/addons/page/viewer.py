@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from vault_memory.addons.page import markdown, shared_answers
+from vault_memory.addons.page.diffs import recorded
 from vault_memory.addons.page.outside_programs import ConnectedPrograms
 from vault_memory.addons.page.page_answers import NotHere
 from vault_memory.addons.page.shared_answers import Counts, SharedAnswers, VaultState
 from vault_memory.addons.page.viewers.decision_viewers import ConflictViewer, ProposalViewer
 from vault_memory.addons.page.viewers.fact_viewer import FactViewer
 from vault_memory.addons.page.viewers.note_viewer import NoteViewer
-from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer, read_diff
+from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer
 from vault_memory.addons.page.viewers.setup_viewer import FirstRun, SetupViewer, first_run
 from vault_memory.api import json_contract, query_or_local
 from vault_memory.api.daemon_client import ask
@@ -157,7 +158,7 @@ class Viewer:
             # A link may name any id, and the view itself is there without it.
             return None
         merged = self.shared.from_disk(record_id)
-        return replace(row, from_disk=read_diff(merged))
+        return replace(row, from_disk=recorded(merged.encode()))
 
     # ---- the vault as a whole ----------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
+from vault_memory.addons.page.diffs import DiffLine, recorded
 from vault_memory.addons.page.wording import day, night, note_title
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
@@ -24,77 +25,6 @@ from vault_memory.rules.edits.record_sentences import RecordSentence, outcome_of
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Proposal, Record
-
-
-SHORT_LINES = 30
-"""Lines of a diff in a list of records"""
-SHORT_LETTERS = 1_500
-LONG_LINES = 5_000
-"""Lines of a diff that is alone in its view"""
-LONG_LETTERS = 262_144
-_WORDS = {"+": "added", "-": "removed", "@": "place", "\\": "remark"}
-"""First letter of a line of the diff → what became of the line"""
-
-
-class ChangedLine(NamedTuple):
-    """A line of a diff."""
-
-    sign: str
-    """`+`, `-`, or a blank"""
-    word: str
-    """`added`, `removed`, `same`, `place` or `remark`"""
-    text: str
-
-
-class ChangedLines(NamedTuple):
-    """The lines of a diff, as far as a view shows them."""
-
-    lines: tuple[ChangedLine, ...] = ()
-    left_out: int = 0
-    """how many more lines there are"""
-
-
-NO_CHANGES = ChangedLines()
-
-
-def read_diff(diff: str, *, complete: bool = False) -> ChangedLines:
-    """Return the lines of a unified diff; `complete` or the first of them."""
-    lines = list(_lines(diff))
-    most_lines = LONG_LINES if complete else SHORT_LINES
-    letters = LONG_LETTERS if complete else SHORT_LETTERS
-    first_lines: list[ChangedLine] = []
-    # Fault: one line may be as long as a note, and a list of such records as a hundred notes.
-    for line in lines[:most_lines]:
-        if letters <= 0:
-            break
-        first_lines.append(line._replace(text=line.text[:letters]))
-        letters -= len(line.text)
-    return ChangedLines(tuple(first_lines), len(lines) - len(first_lines))
-
-
-def _lines(diff: str) -> Iterator[ChangedLine]:
-    rows = diff.removesuffix("\n").split("\n") if diff else []
-    if rows and rows[0].startswith("--- "):
-        # Both names are that of the note.
-        del rows[:2]
-    for row in rows:
-        yield _line(row.removesuffix("\r"))
-
-
-def _line(row: str) -> ChangedLine:
-    word = _WORDS.get(row[:1], "same")
-    if word == "place":
-        return ChangedLine("", word, _place(row))
-    if word == "remark":
-        return ChangedLine("", word, "no line end here")
-    return ChangedLine(row[:1], word, row[1:])
-
-
-def _place(row: str) -> str:
-    """Return where a block of changes is: `@@ -1,2 +3,4 @@` is from line 3."""
-    _, _, new = row.partition("+")
-    number = new.partition(" ")[0].partition(",")[0]
-    return f"line {number}"
 
 
 WHO: Mapping[str, str] = {
@@ -131,7 +61,7 @@ class RecordRow:
     why: str
     turns: tuple[str, ...]
     """the ids of the turns behind it"""
-    diff: ChangedLines
+    diff: Sequence[DiffLine]
     remarks: tuple[str, ...]
     """what the diff does not show: refused, proposed and idle ops"""
     has_changed: bool
@@ -143,7 +73,7 @@ class RecordRow:
     is_redacted: bool
     folded: int
     """how many records it is what is left of"""
-    from_disk: ChangedLines = NO_CHANGES
+    from_disk: Sequence[DiffLine] = ()
     """what others had saved before a text was saved, which was merged with it"""
 
 
@@ -165,7 +95,6 @@ class Undoing:
 
 def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
     """Return a record for a template; with `complete` also its diff, which lists do not show."""
-    diff = record.diff.decode("utf-8", "replace") if complete else ""
     sentences = tuple(sentences_of(record))
     return RecordRow(
         id=record.id,
@@ -178,7 +107,7 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         device=record.device,
         why=record.why,
         turns=tuple(dict.fromkeys(_turns(record)))[:MOST_TURNS],
-        diff=read_diff(diff, complete=True),
+        diff=recorded(record.diff) if complete else (),
         remarks=tuple(_remarks(record)),
         has_changed=record.before != record.after,
         proposed=len(record.proposed),

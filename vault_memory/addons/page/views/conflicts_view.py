@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from vault_memory.addons.page import forms
-from vault_memory.addons.page.forms import OPEN_AGAIN, form_text
+from vault_memory.addons.page.forms import OPEN_AGAIN, IdFields, NoFields, form_text
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
@@ -118,16 +118,6 @@ def _merged(copy: "ConflictCopy") -> bytes | None:
 # --- Conflicts view ---
 
 
-class ConflictsFields(msgspec.Struct):
-    """The fields of `/conflicts`: none."""
-
-
-class ConflictFields(msgspec.Struct):
-    """A conflict copy, by its id."""
-
-    id: str
-
-
 class PlaceFields(msgspec.Struct):
     """A place of a conflict copy, and what stays there."""
 
@@ -147,20 +137,20 @@ class HandFields(msgspec.Struct):
     """the bytes of the note, in base64"""
 
 
-def show_all(viewer: Viewer, query: ConflictsFields) -> Redirect:
+def show_all(viewer: Viewer, query: NoFields) -> Redirect:
     return Redirect(INBOX)
 
 
-def show(viewer: Viewer, query: ConflictFields) -> PageView:
+def show(viewer: Viewer, query: IdFields) -> PageView:
     copy = viewer.conflicts.find(query.id)
     return _view(viewer, copy, hand_text(copy))
 
 
-def merge(viewer: Viewer, form: ConflictFields) -> Answer:
+def merge(viewer: Viewer, form: IdFields) -> Answer:
     return _answer(viewer, viewer.conflicts.merge(form.id))
 
 
-def keep_both(viewer: Viewer, form: ConflictFields) -> Answer:
+def keep_both(viewer: Viewer, form: IdFields) -> Answer:
     return _answer(viewer, viewer.conflicts.merge(form.id, both=True))
 
 
@@ -169,11 +159,11 @@ def settle_place(viewer: Viewer, form: PlaceFields) -> Answer:
     return _answer(viewer, results, page_path(f"/conflicts/{form.id}"))
 
 
-def take(viewer: Viewer, form: ConflictFields) -> Answer:
+def take(viewer: Viewer, form: IdFields) -> Answer:
     return _answer(viewer, viewer.conflicts.take(form.id))
 
 
-def discard(viewer: Viewer, form: ConflictFields) -> Answer:
+def discard(viewer: Viewer, form: IdFields) -> Answer:
     return _answer(viewer, viewer.conflicts.discard(form.id))
 
 
@@ -242,12 +232,6 @@ class TrashFields(msgspec.Struct):
     """the note that was just restored"""
 
 
-class RestoreFields(msgspec.Struct):
-    """The form of Restore."""
-
-    id: str
-
-
 def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
     notes = viewer.conflicts.trash()
     # Fault: a forged link would put any words onto the page.
@@ -261,7 +245,7 @@ def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
     return PageView("trash.html", "Trash", data)
 
 
-def restore(viewer: Viewer, form: RestoreFields) -> Answer:
+def restore(viewer: Viewer, form: IdFields) -> Answer:
     note = viewer.conflicts.untrash(form.id)
     if note.outcome != "restored":
         return _elsewhere(viewer, note)

@@ -4,15 +4,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from vault_memory.addons.page.forms import IdFields, NoFields
 from vault_memory.addons.page.outside_programs import Program, ProgramGate, QuestionGone
 from vault_memory.addons.page.page_answers import NotHere, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
-
-
-class QuestionFields(msgspec.Struct):
-    """The question of a program."""
-
-    id: str
 
 
 class AllowFields(msgspec.Struct):
@@ -22,17 +17,7 @@ class AllowFields(msgspec.Struct):
     user: str
 
 
-class ConnectionsFields(msgspec.Struct):
-    """The fields of `/connections`: none."""
-
-
-class EndFields(msgspec.Struct):
-    """The connection to end."""
-
-    id: str
-
-
-def show_question(viewer: Viewer, query: QuestionFields) -> PageView:
+def show_question(viewer: Viewer, query: IdFields) -> PageView:
     """Show which program asks for whose memory."""
     _, program = _asked(viewer, query.id)
     people = _people(viewer)
@@ -51,7 +36,7 @@ def allow(viewer: Viewer, form: AllowFields) -> PageView:
     return _lead_on("It is let in", program, connector.allow(form.id, form.user))
 
 
-def refuse(viewer: Viewer, form: QuestionFields) -> PageView:
+def refuse(viewer: Viewer, form: IdFields) -> PageView:
     """Do not let a program in."""
     connector, program = _asked(viewer, form.id)
     return _lead_on("It is not let in", program, connector.refuse(form.id))
@@ -79,7 +64,7 @@ def _lead_on(title: str, program: Program, target: str | None) -> PageView:
     return PageView("lead_on.html", title, {"to": target, "name": program.name})
 
 
-def show_all(viewer: Viewer, query: ConnectionsFields) -> PageView:
+def show_all(viewer: Viewer, query: NoFields) -> PageView:
     """Show the programs that were let in."""
     rows = [
         {"row": row, "since": _moment(row.since), "used": _moment(row.used)}
@@ -88,7 +73,7 @@ def show_all(viewer: Viewer, query: ConnectionsFields) -> PageView:
     return PageView("connections.html", "Connections", {"rows": rows})
 
 
-def end(viewer: Viewer, form: EndFields) -> Redirect:
+def end(viewer: Viewer, form: IdFields) -> Redirect:
     """Send a program away."""
     viewer.connections().end(form.id)
     return Redirect("/connections")

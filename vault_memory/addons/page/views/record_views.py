@@ -1,7 +1,7 @@
 """Log and nights: who changed what, when and why, what each night learned, and undo of both."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from vault_memory.addons.page import wording
-from vault_memory.addons.page.forms import OPEN_AGAIN
+from vault_memory.addons.page.diffs import DiffLine, recorded
+from vault_memory.addons.page.forms import OPEN_AGAIN, NoFields
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView
 from vault_memory.addons.page.viewer import StoredNight, Viewer, as_html
 from vault_memory.addons.page.viewers.record_viewer import (
     WHO,
-    ChangedLines,
     RecordGroup,
     RecordRow,
     grouped,
     night_of,
-    read_diff,
     row_of,
 )
 from vault_memory.addons.page.views.outcome import answer_of, own_path
@@ -116,6 +115,8 @@ def _is_wanted(record: "Record", query: LogFields) -> bool:
 
 MOST_RECORDS = 200
 """Records that one press undoes"""
+SHORT_LINES, SHORT_LETTERS = 30, 1_500
+"""Of the diff of each of them"""
 GONE = "it is undone already, or it changed nothing"
 NOTHING_LEFT = "nothing of it is left in the note"
 
@@ -134,7 +135,7 @@ class NightStep(NamedTuple):
     """A record of the night, and what its undo does."""
 
     record: RecordRow
-    diff: ChangedLines = ChangedLines()
+    diff: Sequence[DiffLine] = ()
     undo_id: str = ""
     """the record of the undo; empty when nothing was written"""
     reason: str = ""
@@ -182,7 +183,9 @@ def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
     except VaultMemoryError as error:
         return NightStep(row, reason=viewer.records.reason(error))
     reason = _why_not(edit)
-    return NightStep(row, read_diff(edit.diff), edit.audit_id or "", reason)
+    return NightStep(
+        row, recorded(edit.diff.encode(), SHORT_LINES, SHORT_LETTERS), edit.audit_id or "", reason
+    )
 
 
 def _why_not(edit: "Edit") -> str:
@@ -241,10 +244,6 @@ def _added(record: Record) -> int:
 # --- Nights view ---
 
 
-class NightsFields(msgspec.Struct):
-    """The fields of `/nights`: none."""
-
-
 class NightFields(msgspec.Struct):
     """The fields of `/nights/DATE`."""
 
@@ -260,7 +259,7 @@ class NightRow(NamedTuple):
     learned: NightCounts
 
 
-def show_nights(viewer: Viewer, query: NightsFields) -> PageView:
+def show_nights(viewer: Viewer, query: NoFields) -> PageView:
     reports = viewer.nights.reports()
     learned = learned_by_night(viewer)
     next_begins = viewer.nights.next_begins()

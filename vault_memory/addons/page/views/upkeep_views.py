@@ -2,6 +2,7 @@
 
 import msgspec
 
+from vault_memory.addons.page.forms import NoFields
 from vault_memory.addons.page.page_answers import NotHere, PageView, Redirect
 from vault_memory.addons.page.shared_answers import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
@@ -11,11 +12,7 @@ WORDS = {"ok": ("good", "in order"), "warn": ("warn", "warning"), "fail": ("bad"
 """State of a check → its level, and its word"""
 
 
-class UpkeepFields(msgspec.Struct):
-    """The fields of `/doctor` and `/sync`: none."""
-
-
-def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
+def show_doctor(viewer: Viewer, query: NoFields) -> PageView:
     viewer.check_sees_all()
     data = {
         "examination": viewer.shared.examination,
@@ -25,28 +22,24 @@ def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
     return PageView("doctor.html", "Health", data)
 
 
-def examine(viewer: Viewer, form: UpkeepFields) -> Redirect:
+def examine(viewer: Viewer, form: NoFields) -> Redirect:
     viewer.check_sees_all()
     viewer.shared.keep_examination(viewer.examine())
     return Redirect("/doctor")
 
 
-def show_sync(viewer: Viewer, query: UpkeepFields) -> PageView:
+def show_sync(viewer: Viewer, query: NoFields) -> PageView:
     status = viewer.sync_status()
     words = SYNC_WORDS[status["state"]] if status else ""
     return PageView("sync.html", "Sync", {"status": status, "words": words})
 
 
-def sync_now(viewer: Viewer, form: UpkeepFields) -> Redirect:
+def sync_now(viewer: Viewer, form: NoFields) -> Redirect:
     viewer.sync_now()
     return Redirect("/sync")
 
 
 SETUP = "/setup"
-
-
-class SetupFields(msgspec.Struct):
-    """The fields of `/setup`: none."""
 
 
 class NameFields(msgspec.Struct):
@@ -61,7 +54,7 @@ class MeaningFields(msgspec.Struct):
     state: str
 
 
-def show_setup(viewer: Viewer, query: SetupFields) -> PageView:
+def show_setup(viewer: Viewer, query: NoFields) -> PageView:
     setup = viewer.setup()
     used, written = setup.used(), setup.written()
     layouts = setup.layouts()
@@ -95,7 +88,7 @@ def name_owner(viewer: Viewer, form: NameFields) -> Redirect:
     return Redirect(SETUP)
 
 
-def undo_setup(viewer: Viewer, form: SetupFields) -> Redirect:
+def undo_setup(viewer: Viewer, form: NoFields) -> Redirect:
     undo = viewer.shared.machine.undo
     if undo is None:
         raise NotHere
@@ -104,7 +97,7 @@ def undo_setup(viewer: Viewer, form: SetupFields) -> Redirect:
     return Redirect(SETUP)
 
 
-def sign_out(viewer: Viewer, form: SetupFields) -> Redirect:
+def sign_out(viewer: Viewer, form: NoFields) -> Redirect:
     viewer.setup().browsers.end_all()
     return Redirect("/")
 
