@@ -2,7 +2,6 @@
 
 import html
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -12,9 +11,9 @@ import pytest
 from tests.addons.page.served_page import Browser, ServedPage, serving_page
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.rules.paths.scopes import Caller
 
 PROMPT = "where is the spare key?"
-COMMAND = re.compile(r'data-copy="(vault-memory [^"]*)"')
 PART = re.compile(r'<details[^>]* class="part">.*?<pre>\n(.*?)</pre>', re.DOTALL)
 
 
@@ -56,14 +55,17 @@ def test_the_block_is_the_one_that_the_command_prints(
     assert f"{block(text)}\n" == command.out
 
 
-def test_the_shown_command_prints_the_shown_block(page: ServedPage, twin: Outside) -> None:
+def test_a_channel_and_any_letters_give_the_block_of_the_command(
+    page: ServedPage, twin: Outside
+) -> None:
     prompt = 'it\'s -- "Greta" & 灯塔'
     for channel in ("", "fogbell"):
+        scopes = Caller("tomas", channel).reads(page.memory.layout)
+        options = [part for scope in scopes for part in f"--{scope}".split(":", 1)]
+
         text = preview(page.browser(), prompt=prompt, user="tomas", channel=channel)
 
-        [line] = map(shlex.split, map(html.unescape, COMMAND.findall(text)))
-
-        assert f"{block(text)}\n" == twin.run(*line[1:]).out
+        assert f"{block(text)}\n" == twin.run("context", *options, "--", prompt).out
 
 
 def test_a_channel_does_not_get_what_is_a_persons_own(page: ServedPage) -> None:

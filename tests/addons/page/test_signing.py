@@ -63,7 +63,7 @@ def test_a_link_is_too_old_after_five_minutes(tmp_path: Path) -> None:
 
     now += browser_sessions.LINK_SECONDS + 1
 
-    assert not sessions.has_link(key)
+    assert sessions.rights_of_link(key) is None
     assert sessions.spend(key) is None
 
 

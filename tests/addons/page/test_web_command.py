@@ -143,7 +143,7 @@ def test_beside_a_host_a_link_leads_to_the_host(outside: Outside) -> None:
             url, _, key = link.partition("/open/")
             assert url == "https://memory.example.org"
             assert key.startswith(f"{vault}.")
-            assert BrowserSessions(outside.state).has_link(key)
+            assert BrowserSessions(outside.state).rights_of_link(key)
 
     # The host has ended.
     assert outside.run("web", "--link").code == 3

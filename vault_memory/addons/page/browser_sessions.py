@@ -85,17 +85,17 @@ class BrowserSessions:
             del stored.links[:-MOST_LINKS]
         return key
 
-    def has_link(self, key: str) -> bool:
-        """Returns whether the link can be used now."""
-        return self.rights_of_link(key) is not None
-
     def rights_of_link(self, key: str) -> Rights | None:
         """Returns what a session of this link may see and do; None for a link of no use."""
+        link = self._link(self._read(), key)
+        return link.rights if link else None
+
+    def _link(self, stored: _Stored, key: str) -> _StoredLink | None:
         digest = _digest(key)
         now = self._clock()
-        for link in self._read().links:
+        for link in stored.links:
             if hmac.compare_digest(link.digest, digest) and link.ends > now:
-                return link.rights
+                return link
         return None
 
     def owner_of(self, rights: Rights) -> str:
@@ -106,13 +106,9 @@ class BrowserSessions:
 
     def spend(self, key: str) -> str | None:
         """Uses a link up. Returns the token of a new session; None for a link of no use."""
-        digest = _digest(key)
-        now = self._clock()
         with self._changing() as stored:
-            for link in stored.links:
-                if hmac.compare_digest(link.digest, digest) and link.ends > now:
-                    break
-            else:
+            link = self._link(stored, key)
+            if link is None:
                 return None
             # Fault: two browsers with the same link, or one that was stolen.
             stored.links.remove(link)

@@ -122,12 +122,12 @@ def _marked_lines(rows: Sequence[Row]) -> Iterator[DiffLine]:
     letters = sum(len(text) for word, text in rows if word in _CHANGED)
     for is_changed, block in groupby(rows, lambda row: row[0] in _CHANGED):
         words, texts = zip(*block, strict=True)
-        parts: list[Line] = [((text.rstrip("\r\n"), False),) for text in texts]
+        marked: list[Line] = [((text.rstrip("\r\n"), False),) for text in texts]
         # Fault: a note can be one line of a hundred thousand words.
         if is_changed and letters <= MOST_LETTERS:
             for old, new in _versions(texts, words.count("removed")):
-                parts[old], parts[new] = _compared(texts[old], texts[new])
-        yield from map(DiffLine, words, parts)
+                marked[old], marked[new] = _compared(texts[old], texts[new])
+        yield from map(DiffLine, words, marked)
 
 
 def _versions(texts: Sequence[str], count: int) -> Iterator[tuple[int, int]]:

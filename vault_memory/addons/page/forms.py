@@ -5,6 +5,7 @@ from the form. All other lines keep their bytes: line ends, byte order mark, abs
 """
 
 import re
+from base64 import b64decode, b64encode
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_origin
@@ -172,6 +173,19 @@ def _converted(values: Mapping[str, Any], shape: type[Fields]) -> Fields:
         raise UsageError(f"the request is not understood: {error}", hint=OPEN_AGAIN) from None
 
 
+def encoded(raw: bytes) -> str:
+    """Returns bytes for a hidden field: browsers change line ends in any field."""
+    return b64encode(raw).decode()
+
+
+def decoded(field: str) -> bytes:
+    """Returns the bytes of a hidden field. Raises UsageError."""
+    try:
+        return b64decode(field, validate=True)
+    except ValueError:
+        raise UsageError("the form lacks the text that it showed", hint=OPEN_AGAIN) from None
+
+
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -189,8 +203,9 @@ def bytes_of(form: str, base: bytes) -> bytes:
     """
     mark = BOM_UTF8 if base.startswith(BOM_UTF8) else b""
     lines = [_encoded(line) for line in _NEWLINE.split(form)]
-    base_lines, base_ends = _split(base.removeprefix(mark))
-    ends = _ends(lines, base_lines, base_ends)
+    # Without an LF behind it, a CR belongs to the line.
+    lines_and_ends = re.split(rb"(\r?\n)", base.removeprefix(mark))
+    ends = _ends(lines, lines_and_ends[::2], lines_and_ends[1::2])
     # The last line has no end: after a last newline it is an empty line.
     ends[-1] = b""
     return mark + b"".join(map(bytes.__add__, lines, ends))
@@ -206,44 +221,23 @@ def _encoded(line: str) -> bytes:
         ) from None
 
 
-def _split(raw: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Returns the lines of a note without their ends, and the ends; that of the last line is empty."""
-    lines = []
-    ends = []
-    for line in raw.split(b"\n"):
-        has_return = line.endswith(b"\r")
-        lines.append(line[:-1] if has_return else line)
-        ends.append(b"\r\n" if has_return else b"\n")
-    # Without an LF behind it, a CR belongs to the line.
-    if ends[-1] == b"\r\n":
-        lines[-1] += b"\r"
-    ends[-1] = b""
-    return lines, ends
-
-
 def _ends(
-    lines: Sequence[bytes], base_lines: Sequence[bytes], base_ends: Sequence[bytes]
+    lines: Sequence[bytes], base_lines: Sequence[bytes], base_ends: list[bytes]
 ) -> list[bytes]:
-    """Returns an end for each line: that of its line in the note, else that of the line above."""
-    kinds = set(base_ends[:-1])
+    """Returns an end for each line: that of its line in the note, else that of the line above.
+
+    The last line of the note has no end.
+    """
+    kinds = set(base_ends)
     if len(kinds) < 2:
-        return [kinds.pop() if kinds else b"\n"] * len(lines)
+        return [*kinds, b"\n"][:1] * len(lines)
+    all_ends = [*base_ends, base_ends[-1]]
     ends: list[bytes] = []
-    usual = max(kinds, key=base_ends.count)
-    for base_index in _base_indexes(lines, base_lines):
-        end = base_ends[base_index] if base_index is not None else b""
-        ends.append(end or (ends[-1] if ends else usual))
-    return ends
-
-
-def _base_indexes(lines: Sequence[bytes], base_lines: Sequence[bytes]) -> list[int | None]:
-    """Returns for each line the line of the note that it was, or that it replaces; None: it is new."""
-    indexes: list[int | None] = []
     base_end = 0
     for first, end, form_first, form_end in hunks(base_lines, lines):
-        indexes += range(base_end, first)
-        replaced = range(first, end)[: form_end - form_first]
-        indexes += replaced
-        indexes += [None] * (form_end - form_first - len(replaced))
+        count = form_end - form_first
+        ends += all_ends[base_end:first] + all_ends[first:end][:count]
+        above = ends[-1] if ends else max(kinds, key=base_ends.count)
+        ends += [above] * (count - (end - first))
         base_end = end
-    return [*indexes, *range(base_end, len(base_lines))]
+    return ends + all_ends[base_end:]

@@ -309,7 +309,7 @@ class HostPages:
         vault = vault_of_key(key)
         guard = self._guard(vault)
         self._check_source(guard, request)
-        if not guard.sessions.has_link(key):
+        if guard.sessions.rights_of_link(key) is None:
             raise LinkSpent
         return vault
 

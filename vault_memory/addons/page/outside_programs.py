@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol
 
 from starlette.types import ASGIApp
 
@@ -40,17 +40,6 @@ class PublicGate(ProgramGate, Protocol):
         """Returns the calls for bots, of which the tokens of programs open MCP alone."""
 
 
-class ConnectionRow(NamedTuple):
-    """A program that was let in."""
-
-    id: str
-    name: str
-    place: str
-    user: str
-    since: float
-    used: float
-
-
 class QuestionGone(NotHere):
     """The question of a program is answered, or too old."""
 
@@ -64,35 +53,16 @@ class ConnectedPrograms:
     """The connections with the memory of some people; of everybody without names."""
 
     def __init__(self, state: Path, users: Collection[str] | None) -> None:
-        self._users = users
-        self._folder = state
-
-    def rows(self) -> Sequence[ConnectionRow]:
-        """Returns the connections, the newest first."""
-        grants = self._grants()
-        if grants is None:
-            return []
-        return [
-            ConnectionRow(
-                grant.id,
-                grant.program.name,
-                grant.program.place,
-                grant.address.user,
-                grant.since,
-                grant.used,
-            )
-            for grant in grants.all(self._users)
-        ]
-
-    def end(self, connection_id: str) -> str:
-        """Ends a connection. Returns the name of the program. Raises NotHere."""
-        grants = self._grants()
-        ended = grants and grants.end(connection_id, self._users)
-        if not ended:
-            raise NotHere("this connection has ended already", hint="look at the list again")
-        return cast("str", ended.program.name)
-
-    def _grants(self) -> Any:
-        """The connections in the state folder; None without the add-on."""
         module = table.optional_part("connector.grants")
-        return module and module.Grants(self._folder)
+        self._grants: Any = module and module.Grants(state)
+        """None without the add-on"""
+        self._users = users
+
+    def all(self) -> Sequence[Any]:
+        """Returns the connections, the newest first."""
+        return self._grants.all(self._users) if self._grants else []
+
+    def end(self, connection_id: str) -> None:
+        """Ends a connection. Raises NotHere."""
+        if not self._grants or not self._grants.end(connection_id, self._users):
+            raise NotHere("this connection has ended already", hint="look at the list again")

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
@@ -33,20 +32,9 @@ if TYPE_CHECKING:
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.reports import Check
+    from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.scopes import Caller
-
-
-class StoredNight(NamedTuple):
-    """The report of one night."""
-
-    night: str
-    """its local date"""
-    text: str
-    """Markdown, with the sections of the session's scopes"""
-    scopes: tuple[str, ...]
-    unfinished: tuple[str, ...]
-    """the scopes whose night failed or was interrupted"""
 
 
 class NightViewer:
@@ -56,20 +44,15 @@ class NightViewer:
         self._memory = memory
         self._scopes = scopes
 
-    def reports(self, since: date | None = None) -> list[StoredNight]:
+    def reports(self) -> "list[NightReport]":
         """Return the nights, newest first."""
-        scopes = list(self._scopes)
-        reports = self._memory.learning.night_reports(scopes, since=since)
-        return [
-            StoredNight(report.night, report.text, report.scopes, report.unfinished)
-            for report in reports
-        ]
+        return self._memory.learning.night_reports(list(self._scopes))
 
-    def next_begins(self) -> datetime | None:
-        """Return when the next night begins; None when nights are switched off."""
+    def next_begins(self) -> str:
+        """Return when the next night begins, ISO 8601; empty when nights are switched off."""
         if not self._memory.vault.config.sleep_cycle.enabled:
-            return None
-        return self._memory.learning.next_night()
+            return ""
+        return self._memory.learning.next_night().isoformat()
 
 
 def as_html(report: str) -> Markup:
@@ -188,7 +171,7 @@ class Viewer:
 
     def has_connections(self) -> bool:
         """Whether programs outside ask here, or have a memory of the session."""
-        return self.shared.connector is not None or bool(self.connections().rows())
+        return self.shared.connector is not None or bool(self.connections().all())
 
     def setup(self) -> SetupViewer:
         """The setup of the vault. Raises NotHere for a session that sees only some people."""

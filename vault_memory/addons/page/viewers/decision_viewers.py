@@ -1,15 +1,17 @@
 """The proposals, conflict copies and deleted notes of a session, and its decisions about them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.addons.page.viewers.note_viewer import author_of
+from vault_memory.addons.page.viewers.record_viewer import turns_in
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.conflict_copies import find_copy
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.markdown.document import SectionedDoc, parse, render
+from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.items import parse_text
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal, proposals_of
@@ -23,13 +25,28 @@ if TYPE_CHECKING:
     from vault_memory.edits.plans.copy_places import PlaceChoice
     from vault_memory.edits.reports import ThrownNote
     from vault_memory.edits.versions import Waiting
-    from vault_memory.rules.edits.audit_record import Proposal
+    from vault_memory.search.note_reports import NoteText
 
 
-MOST_TURNS = 20
-_CITED = re.compile(r"\bref:([^\s,;)]+)")
 _REF = re.compile(r"\s*\(ref:[^()]*\)")
 BY_PERSON = "a person wrote the item"
+_QUESTIONS = {
+    "append": "Add a line?",
+    "add_heading": "Add a section?",
+    "remove": "Remove a line?",
+    "replace": "Change a line?",
+    "archive": "Archive a line?",
+}
+
+
+class ProposalQuestion(NamedTuple):
+    """What a proposal asks, as texts without marks."""
+
+    words: str
+    now: str
+    """the line as it is; empty where one is added"""
+    new: str
+    """the line as it would be; empty where one is removed"""
 
 
 class ProposalRow(NamedTuple):
@@ -44,51 +61,18 @@ class ProposalRow(NamedTuple):
     reason: str
     """why it is no longer open, or does not fit the note now; empty if it fits"""
     suspicious: bool
-    turns: tuple[str, ...]
+    turns: Sequence[str]
     """the ids of the turns behind it"""
-    question: "ProposalQuestion"
+    question: ProposalQuestion
     heading: str
     match: str
     line: str
     """the op, where one line is added or replaced"""
-    before: str = ""
-    """text of the note"""
-    after: str = ""
-    """the same with the proposed change"""
-
-
-class NoteBefore(NamedTuple):
-    """A note to which proposals are compared."""
-
-    text: str
-    doc: SectionedDoc
-    trouble: str = ""
-    """why it cannot be read"""
-
-
-def note_before(text: str) -> NoteBefore:
-    """Return a note that was read."""
-    return NoteBefore(text, parse(text.encode()))
-
-
-def unread_note(trouble: str) -> NoteBefore:
-    """Return a note that cannot be read."""
-    return NoteBefore("", parse(b""), trouble)
-
-
-def row_of_open(proposal: Proposal, note: NoteBefore) -> ProposalRow:
-    """Return an open proposal with what it would change."""
-    reason = note.trouble or why_stale(proposal, note.doc)
-    row = row_of_closed(proposal)._replace(reason=reason)
-    if reason:
-        return row
-    outcome = apply_ops(note.doc, [dict(proposal.op)])
-    after = render(outcome.doc).decode("utf-8", "replace")
-    return row._replace(before=note.text, after=after)
 
 
 def row_of_closed(proposal: Proposal) -> ProposalRow:
-    """Return a proposal without what it would change."""
+    """Return a proposal as the audit has it."""
+    op = proposal.op
     return ProposalRow(
         id=proposal.id,
         note=proposal.note,
@@ -98,11 +82,11 @@ def row_of_closed(proposal: Proposal) -> ProposalRow:
         state=proposal.state,
         reason=proposal.reason,
         suspicious=proposal.suspicious,
-        turns=tuple(dict.fromkeys(_turns(proposal)))[:MOST_TURNS],
+        turns=turns_in([proposal.why, *map(str, op.values())]),
         question=question_of(proposal),
-        heading=str(proposal.op.get("heading", "")),
-        match=str(proposal.op.get("match", "")),
-        line=str(proposal.op.get("line", "")),
+        heading=str(op.get("heading", "")),
+        match=str(op.get("match", "")),
+        line=str(op.get("line", "")),
     )
 
 
@@ -111,58 +95,22 @@ def words_of(proposal: Proposal) -> str:
     return " ".join(proposal_words(proposal).split())
 
 
-class ProposalQuestion(NamedTuple):
-    """What a proposal asks, as texts without marks."""
-
-    words: str
-    now: str
-    """the line as it is; empty where one is added"""
-    new: str
-    """the line as it would be; empty where one is removed"""
-
-
-_QUESTIONS = {
-    "append": "Add a line?",
-    "add_heading": "Add a section?",
-    "remove": "Remove a line?",
-    "replace": "Change a line?",
-    "archive": "Archive a line?",
-}
-
-
 def question_of(proposal: Proposal) -> ProposalQuestion:
     """Return what a person decides."""
-    op = proposal.op
-    words = _QUESTIONS.get(str(op.get("op")), "Change this?")
+    op: Mapping[str, Any] = proposal.op
+    words = _QUESTIONS.get(op.get("op", ""), "Change this?")
     if proposal.why == BY_PERSON:
         words = words.replace("?", " that you wrote?")
     if proposal.suspicious:
         words = "This reads like an order to the bot. Who said it?"
-    lines = [op.get("line") or op.get("heading"), *_lines_of(op)]
+    lines = [op.get("line") or op.get("heading"), *(op.get("lines") or ())]
     new = "" if op.get("op") in ("remove", "archive") else " · ".join(map(_plain, lines))
-    return ProposalQuestion(words, _plain(op.get("match", "")), new)
-
-
-def _lines_of(op: Mapping[str, object]) -> list[object]:
-    lines = op.get("lines")
-    return lines if isinstance(lines, list) else []
+    return ProposalQuestion(words, _plain(op.get("match")), new)
 
 
 def _plain(line: object) -> str:
     text = str(line or "")
     return parse_text(text).text or text
-
-
-def _turns(proposal: Proposal) -> Iterator[str]:
-    yield from _CITED.findall(proposal.why)
-    for text in _texts(proposal.op):
-        yield from _CITED.findall(text)
-
-
-def _texts(op: Mapping[str, object]) -> Iterator[str]:
-    for value in op.values():
-        lines = value if isinstance(value, list) else [value]
-        yield from (line for line in lines if isinstance(line, str))
 
 
 MOST_OPEN = 50
@@ -185,15 +133,11 @@ class ProposalViewer:
         return list(self._memory.inbox(self._scopes))
 
     def open_rows(self, proposals: "Sequence[Proposal]") -> list[ProposalRow]:
-        """Return the first proposals with what they would change."""
-        notes: dict[str, NoteBefore] = {}
-        rows = []
-        for proposal in proposals[:MOST_OPEN]:
-            note = proposal.note
-            if note not in notes:
-                notes[note] = self._read(note)
-            rows.append(row_of_open(proposal, notes[note]))
-        return rows
+        """Return the first proposals, each with the reason if it does not fit its note."""
+        return [
+            row_of_closed(proposal)._replace(reason=self._why_unfit(proposal))
+            for proposal in proposals[:MOST_OPEN]
+        ]
 
     def closed_rows(self) -> list[ProposalRow]:
         """Return the proposals that are not open, the newest first."""
@@ -211,12 +155,13 @@ class ProposalViewer:
         writes = self._memory.edits.waiting()
         return [write for write in writes if self._sees(write.note)]
 
-    def revision(self, note: str) -> str:
-        """Return the revision of a note; empty for an absent one."""
-        try:
-            return self._memory.read(note).revision
-        except VaultMemoryError:
-            return ""
+    def change_of(self, proposal: Proposal) -> dict[str, str]:
+        """Return the note of a proposal that fits it, and the same after the change."""
+        note = self._read(proposal.note)
+        before = note.text if note else ""
+        outcome = apply_ops(parse(before.encode()), [dict(proposal.op)])
+        after = render(outcome.doc).decode("utf-8", "replace")
+        return {"revision": note.revision if note else "", "before": before, "after": after}
 
     def approve(self, proposal_id: str) -> "Edit":
         """Carry out a proposal. Raises UnclearId."""
@@ -226,14 +171,18 @@ class ProposalViewer:
         """Drop a proposal. Raises UnclearId."""
         return self._memory.reject(proposal_id, scopes=self._scopes)
 
-    def _read(self, note: str) -> NoteBefore:
+    def _why_unfit(self, proposal: Proposal) -> str:
         try:
-            return note_before(self._memory.read(note).text)
-        except NoteNotFound:
-            # A proposal may be the first text of its note.
-            return note_before("")
+            note = self._read(proposal.note)
         except VaultMemoryError as error:
-            return unread_note(without_paths(error.message, folders_of(self._memory)))
+            return without_paths(error.message, folders_of(self._memory))
+        return why_stale(proposal, parse(note.text.encode() if note else b""))
+
+    def _read(self, note: str) -> "NoteText | None":
+        """Return a note; None where a proposal would be its first text."""
+        with suppress(NoteNotFound):
+            return self._memory.read(note)
+        return None
 
 
 class ConflictViewer:

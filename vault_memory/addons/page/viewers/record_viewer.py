@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory import places
 from vault_memory.addons.page.diffs import DiffLine, recorded
@@ -41,7 +41,13 @@ WHO: Mapping[str, str] = {
 }
 """Source of a record → who that is"""
 MOST_TURNS = 20
-_CITED = re.compile(r"\bref:([^\s,)]+)")
+_CITED = re.compile(r"\bref:([^\s,;)\]'\"]+)")
+
+
+def turns_in(texts: Iterable[str]) -> list[str]:
+    """Return the ids of the first turns that texts cite."""
+    turns = dict.fromkeys(turn for text in texts for turn in _CITED.findall(text))
+    return list(turns)[:MOST_TURNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ class RecordRow:
     who: str
     device: str
     why: str
-    turns: tuple[str, ...]
+    sections: tuple[str, ...]
+    turns: Sequence[str]
     """the ids of the turns behind it"""
     diff: Sequence[DiffLine]
     remarks: tuple[str, ...]
@@ -106,7 +113,8 @@ def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordR
         who=WHO.get(record.source, record.source),
         device=record.device,
         why=record.why,
-        turns=tuple(dict.fromkeys(_turns(record)))[:MOST_TURNS],
+        sections=tuple(dict.fromkeys(_sections(record))),
+        turns=turns_in([*added_lines(record), *_turns(record)]),
         diff=recorded(record.diff) if complete else (),
         remarks=tuple(_remarks(record)),
         has_changed=record.before != record.after,
@@ -125,13 +133,21 @@ def _can_undo(record: Record, undone_by: str) -> bool:
     return has_changed and is_readable and not undone_by
 
 
-def _turns(record: Record) -> Iterator[str]:
-    for line in added_lines(record):
-        yield from _CITED.findall(line)
+def _sections(record: Record) -> Iterator[str]:
     for applied in record.applied:
-        turn = applied.op.get("turn")
-        if isinstance(turn, str) and turn:
-            yield turn
+        heading = _own_op(applied.op).get("heading")
+        if isinstance(heading, str) and heading:
+            yield heading.lstrip("# ")
+
+
+def _own_op(op: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an op, or the op that an undo took back."""
+    undone = op.get("of")
+    return undone if isinstance(undone, Mapping) else op
+
+
+def _turns(record: Record) -> list[str]:
+    return [f"ref:{applied.op['turn']}" for applied in record.applied if "turn" in applied.op]
 
 
 def _remarks(record: Record) -> Iterator[str]:
@@ -222,11 +238,6 @@ class RecordViewer:
         """Return what an error says, without folders of the machine."""
         folders = folders_of(self._memory)
         return without_paths(f"{error.message}; {error.hint}", folders)
-
-    def kind(self, note: str) -> str:
-        """Return the kind of a note, such as `facts`; empty for a file that is no note."""
-        place = self._memory.layout.place(note)
-        return place.kind if place else ""
 
 
 # --- Seen marks ---

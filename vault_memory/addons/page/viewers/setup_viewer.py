@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.addons import table
@@ -25,23 +25,11 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.layout_survey import SUMMARIES, LayoutProposal, preset
 from vault_memory.search.vault_layout import patterns_of
 
-if TYPE_CHECKING:
-    from vault_memory.config.sections import Config
-
 MEANING = {"on": "auto", "off": "off"}
 """Button of search by meaning → the kind of embedder that it writes"""
 
 MEANING_VARIABLE = "VAULT_MEMORY_EMBEDDING_KIND"
 MOST_SCOPES = 5
-
-
-class LayoutRow(NamedTuple):
-    """A layout, and what it would claim of the vault."""
-
-    proposal: LayoutProposal
-    summary: str
-    owners: Sequence[tuple[str, int]]
-    """scopes with their files, the largest first"""
 
 
 class SetupViewer:
@@ -53,57 +41,51 @@ class SetupViewer:
         self.browsers = BrowserSessions(memory.vault.state.path)
         """those that are signed in"""
 
-    def layouts(self) -> list[LayoutRow]:
-        """Return every layout with what it would claim, the best first."""
+    def overview(self) -> dict[str, Any]:
+        """Return what the view of the setup shows. Raises ConfigError."""
         vault = self._memory.vault
+        used = vault.config
+        written = configuration.load(vault.config_file, vault.environment)
+        settings = written.layout._replace(user=used.layout.user)
         paths = list(vault.folder.listing().entries)
-        settings = self.written().layout._replace(user=vault.config.layout.user)
-        return [row_of(proposal, settings, paths) for proposal in layout_setup.proposals(vault)]
-
-    def used(self) -> "Config":
-        """Return the configuration with which the page was started."""
-        return self._memory.vault.config
-
-    def written(self) -> "Config":
-        """Return the configuration as it is now. Raises ConfigError."""
-        vault = self._memory.vault
-        return configuration.load(vault.config_file, vault.environment)
-
-    def owner(self) -> str:
-        """Return who owns the notes at the top of the vault; empty without a name."""
-        return self._memory.vault.owner
+        layouts = [row_of(proposal, settings, paths) for proposal in layout_setup.proposals(vault)]
+        # The built-in folders are those of the layout `shared`.
+        name = written.layout.name or used.layout.name or "shared"
+        # A layout that the program chose is in the state folder, not in the configuration.
+        is_new_layout = written.layout.name not in ("", used.layout.name)
+        # A variable of the environment may say otherwise than the file.
+        kind = configuration.load(vault.config_file, {}).embedding.kind
+        meaning, embedded, chunks = meaning_of(self._memory)
+        return {
+            "layouts": layouts,
+            "current": next(row for row in layouts if row["proposal"].name == name),
+            "must_restart": is_new_layout or used.embedding != written.embedding,
+            "owner": vault.owner,
+            "has_meaning": kind != "off",
+            "is_overridden": MEANING_VARIABLE in vault.environment,
+            "meaning": meaning,
+            "embedded": embedded,
+            "chunks": chunks,
+            "has_daemon": self._has_daemon(),
+            "hosts": self._hosts(),
+            "browsers": self.browsers.count(),
+        }
 
     def name_owner(self, name: str) -> None:
         """Write who owns these notes into the marker, as `init --user` does. Raises UsageError."""
         owner.set_owner(self._memory.root, name)
 
-    def meaning(self) -> tuple[str, int, int]:
-        """Return the state of search by meaning, and how much of how much is embedded."""
-        return meaning_of(self._memory)
-
-    def kind_of_meaning(self) -> str:
-        """Return the kind of embedder that the file names; a variable may say otherwise."""
-        return configuration.load(self._memory.vault.config_file, {}).embedding.kind
-
-    def is_meaning_overridden(self) -> bool:
-        """Return whether a variable of the environment decides instead of the file."""
-        return MEANING_VARIABLE in self._memory.vault.environment
-
-    def has_daemon(self) -> bool:
-        """Return whether a daemon runs, which has read the configuration already."""
+    def _has_daemon(self) -> bool:
+        """Whether a daemon runs, which has read the configuration already."""
         return self._memory.vault.state.socket.exists()
 
-    def hosts(self) -> "list[HostRow]":
-        """Return the programs that a command connects with the vault."""
+    def _hosts(self) -> list[dict[str, str]]:
         return host_rows(self._memory, self._machine, self._memory.scopes())
 
     def check_unused(self) -> None:
         """Raise UsageError when something was written to the vault, or waits to be."""
-        if (
-            self._memory.log()
-            or self.has_daemon()
-            or any(row.wired != "no" for row in self.hosts())
-        ):
+        is_wired = any(row["wired"] != "no" for row in self._hosts())
+        if is_wired or self._memory.log() or self._has_daemon():
             raise UsageError(
                 "the vault is in use by now, so it stays one",
                 hint="`vault-memory uninstall` takes all of ours away but the notes",
@@ -122,8 +104,10 @@ class SetupViewer:
         config_change.change_table(self._memory.vault, "embedding", {"kind": MEANING[state]})
 
 
-def row_of(proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[str]) -> LayoutRow:
-    """Return a layout for a template; `settings` are those of the configuration."""
+def row_of(
+    proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[str]
+) -> dict[str, Any]:
+    """Return a layout with the scopes that it would claim, and how many files of each."""
     layout = Layout(
         patterns_of(settings),
         user=settings.user,
@@ -133,26 +117,23 @@ def row_of(proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[s
     )
     places = (layout.place(path) for path in paths if path.endswith(MARKDOWN))
     owners = Counter(place.scope for place in places if place is not None)
-    return LayoutRow(proposal, SUMMARIES[proposal.name], owners.most_common(MOST_SCOPES))
+    return {
+        "proposal": proposal,
+        "summary": SUMMARIES[proposal.name],
+        "owners": owners.most_common(MOST_SCOPES),
+    }
 
 
 # --- First run ---
 
 
-class HostRow(NamedTuple):
-    """A program that `install` connects with the vault."""
+def host_rows(
+    memory: VaultMemory, machine: MachineSight, scopes: Sequence[str]
+) -> list[dict[str, str]]:
+    """Return the programs on this machine that `install` connects, else a placeholder.
 
-    name: str
-    command: str
-    """connects it"""
-    wired: str
-    """`yes`, `partly` or `no`"""
-    last_ran: str
-    """ISO 8601; empty when it never ran"""
-
-
-def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str]) -> list[HostRow]:
-    """Return the programs on this machine, else a placeholder."""
+    `wired` is `yes`, `partly` or `no`; `last_ran` is empty when it never ran.
+    """
     checks = table.optional_part("hosts.host_checks")
     if checks is None or not machine.hosts:
         return []
@@ -163,12 +144,12 @@ def host_rows(memory: VaultMemory, machine: MachineSight, scopes: Sequence[str])
     vault = f"--vault {shlex.quote(machine.folder)} " if machine.folder else ""
     user = shlex.quote(_person_of(memory, scopes))
     return [
-        HostRow(
-            status.host,
-            f"vault-memory {vault}install {status.host} --user {user}",
-            status.wired,
-            status.last_started.isoformat() if status.last_started else "",
-        )
+        {
+            "name": status.host,
+            "command": f"vault-memory {vault}install {status.host} --user {user}",
+            "wired": status.wired,
+            "last_ran": status.last_started.isoformat() if status.last_started else "",
+        }
         for status in present
     ]
 
@@ -194,7 +175,7 @@ class FirstRun(NamedTuple):
     embedded: int
     chunks: int
     """of which so many are embedded; 0 for a session of some people"""
-    hosts: Sequence[HostRow]
+    hosts: Sequence[dict[str, str]]
     """empty for a session of some people"""
     question: str
     """what could be asked of the newest note; empty without notes"""

@@ -1,27 +1,22 @@
 """Conflict copies and the trash: texts beside notes, deleted notes, and how to have them back."""
 
-from base64 import b64decode, b64encode
-from binascii import Error
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from vault_memory.addons.page import forms
-from vault_memory.addons.page.forms import OPEN_AGAIN, IdFields, NoFields, form_text
+from vault_memory.addons.page.forms import IdFields, NoFields, bytes_of, decoded, encoded, form_text
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
 from vault_memory.addons.page.wording import note_title
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
-from vault_memory.errors import UsageError
 from vault_memory.rules.edits.op_words import reason_words
 from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
-    from vault_memory.edits.plans.copy_places import CopyPlace
     from vault_memory.edits.reports import ThrownNote
 
 
@@ -30,57 +25,25 @@ DONE = ("merged", "taken", "discarded")
 MERGEABLE = ("identical", "contained", "mergeable")
 
 
-# --- Conflict rows ---
-
-# Conflict copies as the page shows them: both sides, the merge, and what can be done.
-
-
-class ConflictRow(NamedTuple):
-    """One conflict copy."""
-
-    id: str
-    note: str
-    program: str
-    date: str
-    why: str
-    places: "list[CopyPlace]"
-    """where it differs, and nobody decided yet"""
-    can_merge: bool
-    can_keep_both: bool
-    can_take: bool
-    can_discard: bool
-
-
-class HandText(NamedTuple):
-    """A text for a person to edit, and the bytes that it is compared with."""
-
-    text: str
-    """between the tags of the text field"""
-    shown: str
-    """the bytes of this text, in base64"""
-    base: str
-    """the bytes of the note, in base64"""
-
-
-def row_of(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
-    """Return a copy without its texts."""
+def row_of(viewer: Viewer, copy: "ConflictCopy") -> dict[str, Any]:
+    """Return a copy for a template: its places that nobody decided yet, and what can be done."""
     is_log = copy.note.endswith(".jsonl") and copy.current is not None
     why = reason_words(viewer.conflicts.clean(copy.why).partition(", and a person")[0])
-    return ConflictRow(
-        id=copy.id,
-        note=copy.note,
-        program=copy.program,
-        date=copy.date,
-        why=f"{why[:1].upper()}{why[1:]}",
-        places=copy.places,
-        can_merge=copy.state in MERGEABLE,
-        can_keep_both=copy.state == "conflict" and copy.folded.result is not None,
-        can_take=bool(copy.revision) and not is_log,
-        can_discard=bool(copy.revision),
-    )
+    return {
+        "id": copy.id,
+        "note": copy.note,
+        "program": copy.program,
+        "date": copy.date,
+        "why": f"{why[:1].upper()}{why[1:]}",
+        "places": copy.places,
+        "can_merge": copy.state in MERGEABLE,
+        "can_keep_both": copy.state == "conflict" and copy.folded.result is not None,
+        "can_take": copy.revision and not is_log,
+        "can_discard": copy.revision,
+    }
 
 
-def hand_text(copy: "ConflictCopy") -> HandText | None:
+def hand_text(copy: "ConflictCopy") -> dict[str, str] | None:
     """Return the merged text for a person to edit; None where only the buttons help."""
     note = copy.current
     if note is None or copy.kind not in CURATED:
@@ -93,17 +56,9 @@ def hand_text(copy: "ConflictCopy") -> HandText | None:
     return hand_text_of(text, note.raw)
 
 
-def hand_text_of(text: bytes, base: bytes) -> HandText:
+def hand_text_of(text: bytes, base: bytes) -> dict[str, str]:
     """Return a text for the text field; `base` is the note that it will replace."""
-    return HandText(form_text(text), b64encode(text).decode(), b64encode(base).decode())
-
-
-def decoded(field: str) -> bytes:
-    """Return the bytes of a field in base64. Raises UsageError."""
-    try:
-        return b64decode(field, validate=True)
-    except (Error, ValueError):
-        raise UsageError("the form is damaged", hint=OPEN_AGAIN) from None
+    return {"text": form_text(text), "shown": encoded(text), "base": encoded(base)}
 
 
 def _merged(copy: "ConflictCopy") -> bytes | None:
@@ -113,9 +68,6 @@ def _merged(copy: "ConflictCopy") -> bytes | None:
     if copy.folded.result is None and copy.state in MERGEABLE and copy.current:
         return copy.current.raw
     return copy.folded.result
-
-
-# --- Conflicts view ---
 
 
 class PlaceFields(msgspec.Struct):
@@ -169,7 +121,7 @@ def discard(viewer: Viewer, form: IdFields) -> Answer:
 
 def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
     copy = viewer.conflicts.find(form.id)
-    text = forms.bytes_of(form.text, decoded(form.shown))
+    text = bytes_of(form.text, decoded(form.shown))
     try:
         edit = viewer.conflicts.save(copy, text, decoded(form.base))
     except SaveConflict as error:
@@ -184,7 +136,10 @@ def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
 
 
 def _view(
-    viewer: Viewer, copy: "ConflictCopy", hand: HandText | None, error: SaveConflict | None = None
+    viewer: Viewer,
+    copy: "ConflictCopy",
+    hand: dict[str, str] | None,
+    error: SaveConflict | None = None,
 ) -> PageView:
     disk = error.on_disk.decode("utf-8", "replace") if error else ""
     yours = error.yours.decode("utf-8", "replace") if error else ""

@@ -66,11 +66,8 @@ def _lead_on(title: str, program: Program, target: str | None) -> PageView:
 
 def show_all(viewer: Viewer, query: NoFields) -> PageView:
     """Show the programs that were let in."""
-    rows = [
-        {"row": row, "since": _moment(row.since), "used": _moment(row.used)}
-        for row in viewer.connections().rows()
-    ]
-    return PageView("connections.html", "Connections", {"rows": rows})
+    data = {"rows": viewer.connections().all(), "iso": _iso}
+    return PageView("connections.html", "Connections", data)
 
 
 def end(viewer: Viewer, form: IdFields) -> Redirect:
@@ -79,5 +76,5 @@ def end(viewer: Viewer, form: IdFields) -> Redirect:
     return Redirect("/connections")
 
 
-def _moment(seconds: float) -> str:
+def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

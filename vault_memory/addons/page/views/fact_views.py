@@ -1,9 +1,9 @@
 """Facts, people and things: what holds, what has ended, where it comes from, and the buttons."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import date
-from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -12,7 +12,6 @@ from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, pag
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.addons.page.viewers.fact_viewer import FactRow
 from vault_memory.addons.page.views.outcome import answer_of, own_path
-from vault_memory.addons.page.views.search_views import forget_command
 from vault_memory.addons.page.wording import person
 from vault_memory.errors import UsageError
 from vault_memory.markdown.items import parse_item
@@ -79,37 +78,14 @@ class CorrectFactFields(AskedFields):
     to: str = "/facts"
 
 
-class SubjectFacts(NamedTuple):
-    """The facts about one subject."""
-
-    subject: str
-    facts: list[FactRow]
-
-
-class FactSpan(NamedTuple):
-    """A fact over time, in parts of a hundred."""
-
-    fact: FactRow
-    start: float
-    length: float
-
-
-class NamedPlace(NamedTuple):
-    """A place in a note."""
-
-    line: int
-    words: str
-
-
 def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
     if query.entity.strip():
         return _show_entity(viewer, query.entity.strip(), query)
     rows = viewer.facts.current("")
     rows.sort(key=lambda row: row.subject.casefold())
     end = query.start + MOST_ROWS
-    grouped = groupby(rows[query.start : end], lambda row: row.subject)
     data = {
-        "groups": [SubjectFacts(subject, list(facts)) for subject, facts in grouped],
+        "facts": rows[query.start : end],
         "total": len(rows),
         "next": page_path("/facts", start=end) if end < len(rows) else "",
         "edit": query.edit,
@@ -150,8 +126,8 @@ def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") ->
     return PageView("entity.html", title, data, 404 if to and is_unknown else 200)
 
 
-def _spans(facts: list[FactRow]) -> list[FactSpan]:
-    """Returns the facts that begin on a known day, on an axis from the first day to the last."""
+def _spans(facts: list[FactRow]) -> list[tuple[FactRow, float, float]]:
+    """Returns facts with a first day: each with its start and its length on an axis of 100."""
     dated = sorted((fact for fact in facts if fact.since), key=lambda fact: fact.since)
     dated = dated[-MOST_SPANS:]
     if len(dated) < 2:
@@ -161,7 +137,7 @@ def _spans(facts: list[FactRow]) -> list[FactSpan]:
     ends = [date.fromisoformat(fact.until or max(fact.since, today)).toordinal() for fact in dated]
     scale = 100 / max(1, max(ends) - starts[0])
     return [
-        FactSpan(fact, (start - starts[0]) * scale, max(1, (end - start) * scale))
+        (fact, (start - starts[0]) * scale, max(1, (end - start) * scale))
         for fact, start, end in zip(dated, starts, ends, strict=True)
     ]
 
@@ -178,13 +154,13 @@ def _connections(viewer: Viewer, name: str, facts: list[FactRow]) -> dict[str, l
     return dict(list(connections.items())[:MOST_CONNECTED])
 
 
-def _mentions(hits: "Sequence[Hit]") -> dict[str, list[NamedPlace]]:
-    """Returns the places that name an entity, by note; facts are shown apart."""
-    by_note: dict[str, list[NamedPlace]] = {}
+def _mentions(hits: "Sequence[Hit]") -> dict[str, list[tuple[int, str]]]:
+    """Returns the lines and words that name an entity, by note; facts are shown apart."""
+    by_note: dict[str, list[tuple[int, str]]] = {}
     for hit in hits:
         if hit.kind != "facts":
             words = shown(parse_item(hit.text).text)
-            by_note.setdefault(hit.note, []).append(NamedPlace(hit.lines[0], words))
+            by_note.setdefault(hit.note, []).append((hit.lines[0], words))
     return {note: mentions[:MOST_MENTIONS] for note, mentions in by_note.items()}
 
 
@@ -314,6 +290,22 @@ def show_person(viewer: Viewer, query: PersonFields) -> PageView:
 MOST_AROUND = 50
 ROLES = {"user": "a person", "assistant": "the bot", "tool": "a tool"}
 """Role of a turn → who spoke, when the turn names no person"""
+
+
+OPTIONS = {"user": "--user", "channel": "--channel", "group": "--group"}
+"""Kind of a scope → the option that names it"""
+
+
+def _scope_option(scope: str) -> list[str]:
+    """Returns the option that names a scope."""
+    kind, _, name = scope.partition(":")
+    # Fault: a name that begins with a dash would be read as another option.
+    return [f"{OPTIONS[kind]}={name}"] if name.startswith("-") else [OPTIONS[kind], name]
+
+
+def forget_command(text: str, scope: str) -> str:
+    """Returns the command that removes a text of a scope from everything; it asks first."""
+    return shlex.join(["vault-memory", "forget", *_scope_option(scope), "--", text])
 
 
 class SourceFields(msgspec.Struct):

@@ -7,7 +7,7 @@ import msgspec
 
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.decision_viewers import words_of
+from vault_memory.addons.page.viewers.decision_viewers import ProposalRow, words_of
 from vault_memory.addons.page.views.conflicts_view import row_of
 from vault_memory.addons.page.views.outcome import own_path
 from vault_memory.errors import UsageError, VaultMemoryError
@@ -55,22 +55,33 @@ class DecisionStep(NamedTuple):
 def show(viewer: Viewer, query: InboxFields) -> PageView:
     proposals = viewer.open_proposals()
     rows = viewer.proposals.open_rows(proposals)
-    rows.sort(key=lambda row: not row.suspicious)
     closed = viewer.proposals.closed_rows()
-    chosen = [row for row in rows if row.id == query.id] or rows
+    orders = [row for row in rows if row.suspicious]
+    asks = [row for row in rows if not row.suspicious]
+    chosen = next((row for row in rows if row.id == query.id), next(iter(orders + asks), None))
     data = {
-        "orders": [row for row in rows if row.suspicious],
-        "asks": [row for row in rows if not row.suspicious],
+        "orders": orders,
+        "asks": asks,
         "copies": [row_of(viewer, copy) for copy in viewer.conflict_copies()],
         "held": viewer.facts.held(viewer.scopes),
-        "chosen": chosen[0] if chosen else None,
-        "revision": viewer.proposals.revision(chosen[0].note) if chosen else "",
+        "chosen": chosen,
+        "change": _change(viewer, proposals, chosen),
         "left_out": len(proposals) - len(rows),
         "waiting": viewer.proposals.waiting(),
         "decided": [row for row in closed if row.state != "stale"],
         "unfit": [row for row in closed if row.state == "stale"],
     }
     return PageView("inbox.html", "Review", data)
+
+
+def _change(
+    viewer: Viewer, proposals: "list[Proposal]", chosen: ProposalRow | None
+) -> dict[str, str] | None:
+    """Returns what the chosen proposal would change; None where it does not fit its note."""
+    if chosen is None or chosen.reason:
+        return None
+    [proposal] = [each for each in proposals if each.id == chosen.id]
+    return viewer.proposals.change_of(proposal)
 
 
 def approve(viewer: Viewer, form: DecisionFields) -> Answer:

@@ -1,7 +1,5 @@
 """Notes: the list of all, one as Markdown with buttons, its editor, and its stored versions."""
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -9,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 
 from vault_memory.addons.page import diffs, markdown, render
-from vault_memory.addons.page.forms import OPEN_AGAIN, AskedFields, bytes_of, form_text
+from vault_memory.addons.page.forms import (
+    OPEN_AGAIN,
+    AskedFields,
+    bytes_of,
+    decoded,
+    encoded,
+    form_text,
+)
 from vault_memory.addons.page.note_html.hidden_letters import Exact
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path
 from vault_memory.addons.page.viewer import Viewer
@@ -191,12 +196,9 @@ def save(viewer: Viewer, form: SaveFields) -> Answer:
 
 def _base(form: SaveFields) -> bytes:
     """Returns the bytes that the form showed. Raises UsageError when they are damaged."""
-    try:
-        base = base64.b64decode(form.base, validate=True)
-    except (binascii.Error, ValueError):
-        base = None
+    base = decoded(form.base)
     # Fault: with another base, the merge would take lines of others for deleted ones.
-    if base is None or ((base or form.revision) and _revision(base) != form.revision):
+    if (base or form.revision) and _revision(base) != form.revision:
         raise UsageError("the form lacks the text that it showed", hint=OPEN_AGAIN)
     return base
 
@@ -231,7 +233,7 @@ def _form(viewer: Viewer, path: str, base: bytes, text: str) -> dict[str, Any]:
     return {
         **_frame(viewer, path),
         "text": Exact(text),
-        "base": base64.b64encode(base).decode(),
+        "base": encoded(base),
         "revision": _revision(base) if base else "",
     }
 

@@ -1,8 +1,7 @@
 """Log and nights: who changed what, when and why, what each night learned, and undo of both."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +11,7 @@ from vault_memory.addons.page import wording
 from vault_memory.addons.page.diffs import DiffLine, recorded
 from vault_memory.addons.page.forms import OPEN_AGAIN, NoFields
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView
-from vault_memory.addons.page.viewer import StoredNight, Viewer, as_html
+from vault_memory.addons.page.viewer import Viewer, as_html
 from vault_memory.addons.page.viewers.record_viewer import (
     WHO,
     RecordGroup,
@@ -27,6 +26,7 @@ from vault_memory.rules.edits.audit_record import Record
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Record
 
 
@@ -57,18 +57,11 @@ class UndoFields(msgspec.Struct):
     to: str = "/log"
 
 
-class LogPart(NamedTuple):
-    """One part of the log, newest first."""
-
-    groups: list[RecordGroup]
-    older: str = ""
-    """the id with which the next part begins; empty after the last record"""
-
-
 def show_log(viewer: Viewer, query: LogFields) -> PageView:
     if query.id:
         return _show_one(viewer, query.id)
-    data = {"query": query, "sources": WHO, "part": _part(viewer, query)}
+    groups, older = _part(viewer, query)
+    data = {"query": query, "sources": WHO, "groups": groups, "older": older}
     return PageView("log.html", "Changes", data)
 
 
@@ -83,13 +76,14 @@ def _show_one(viewer: Viewer, record_id: str) -> PageView:
     return PageView("record.html", f"A change of {row.title}", {"record": row, "tab": "/log"})
 
 
-def _part(viewer: Viewer, query: LogFields) -> LogPart:
+def _part(viewer: Viewer, query: LogFields) -> tuple[list[RecordGroup], str]:
+    """Return a part of the log, and the id with which the next one begins."""
     rows: list[tuple[Record, RecordRow]] = []
     for record, undone_by in _matches(viewer, query):
         if len(rows) == PART:
-            return LogPart(grouped(rows), rows[-1][0].id)
+            return grouped(rows), rows[-1][0].id
         rows.append((record, row_of(record, undone_by)))
-    return LogPart(grouped(rows))
+    return grouped(rows), ""
 
 
 def _matches(viewer: Viewer, query: LogFields) -> "Iterator[tuple[Record, str]]":
@@ -205,43 +199,19 @@ MOST_NIGHTS = 100
 ADDING_OPS = frozenset({"append", "add_heading", "replace"})
 
 
-# --- Learned counts ---
-
-
-@dataclass(slots=True)
-class NightCounts:
-    """What one night wrote."""
-
-    lines: int = 0
-    """in notes that are not lists of facts"""
-    facts: int = 0
-    records: int = 0
-    undone: int = 0
-    """how many of its records are undone now"""
-
-
-def learned_by_night(viewer: Viewer) -> defaultdict[str, NightCounts]:
-    """Count what each night wrote, by its date."""
-    counts: defaultdict[str, NightCounts] = defaultdict(NightCounts)
+def _learned(viewer: Viewer) -> tuple[Counter[str], Counter[str]]:
+    """Count the lines that each night wrote, and its changes that are undone now."""
+    lines: Counter[str] = Counter()
+    undone: Counter[str] = Counter()
     for record, undone_by in viewer.records.with_undoing():
         night = night_of(record)
-        if not night or record.before == record.after:
-            continue
-        is_facts = viewer.records.kind(record.note) == "facts"
-        lines = _added(record)
-        counts[night].records += 1
-        counts[night].undone += bool(undone_by)
-        counts[night].facts += lines if is_facts else 0
-        counts[night].lines += 0 if is_facts else lines
-    return counts
-
-
-def _added(record: Record) -> int:
-    ops = [applied for applied in record.applied if applied.outcome == "applied"]
-    return sum(1 for applied in ops if applied.op.get("op") in ADDING_OPS)
-
-
-# --- Nights view ---
+        if night and record.before != record.after:
+            undone[night] += bool(undone_by)
+            lines[night] += sum(
+                applied.outcome == "applied" and applied.op.get("op") in ADDING_OPS
+                for applied in record.applied
+            )
+    return lines, undone
 
 
 class NightFields(msgspec.Struct):
@@ -250,25 +220,17 @@ class NightFields(msgspec.Struct):
     night: str
 
 
-class NightRow(NamedTuple):
-    """A night in the table."""
-
-    night: str
-    scopes: tuple[str, ...]
-    unfinished: tuple[str, ...]
-    learned: NightCounts
-
-
 def show_nights(viewer: Viewer, query: NoFields) -> PageView:
     reports = viewer.nights.reports()
-    learned = learned_by_night(viewer)
     next_begins = viewer.nights.next_begins()
-    rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
+    learned, undone = _learned(viewer)
     data = {
-        "next_begins": next_begins.isoformat() if next_begins else "",
+        "next_begins": next_begins,
         "is_late": _is_late(reports, next_begins),
-        "rows": rows,
-        "left_out": len(reports) - len(rows),
+        "reports": reports[:MOST_NIGHTS],
+        "learned": learned,
+        "undone": undone,
+        "left_out": len(reports[MOST_NIGHTS:]),
     }
     return PageView("nights.html", "Nights", data)
 
@@ -280,26 +242,22 @@ def show_night(viewer: Viewer, query: NightFields) -> PageView:
         raise NotHere("there is no report of such a night", hint="see all nights")
     index = nights.index(query.night)
     report = reports[index]
-    row = _row(report, learned_by_night(viewer))
+    changes = _rows(viewer, report.night)
     data = {
-        "row": row,
+        "report": report,
         "tab": "/nights",
-        "changes": _rows(viewer, report.night),
+        "changes": changes,
         "html": as_html(report.text),
-        "can_undo": row.learned.records > row.learned.undone,
+        "can_undo": any(row.can_undo for row in changes),
         "older": nights[index + 1] if index + 1 < len(nights) else "",
         "newer": nights[index - 1] if index else "",
     }
     return PageView("night.html", wording.night(report.night), data)
 
 
-def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:
+def _is_late(reports: "list[NightReport]", next_begins: str) -> bool:
     """Return whether a night has begun since the last one that has a report."""
-    if next_begins is None or not reports:
+    if not next_begins or not reports:
         return False
-    last_begun = next_begins.date() - timedelta(days=1)
+    last_begun = datetime.fromisoformat(next_begins).date() - timedelta(days=1)
     return reports[0].night < last_begun.isoformat()
-
-
-def _row(report: StoredNight, learned: defaultdict[str, NightCounts]) -> NightRow:
-    return NightRow(report.night, report.scopes, report.unfinished, learned[report.night])

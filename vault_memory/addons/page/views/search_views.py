@@ -1,7 +1,6 @@
 """Search and prompt: the lines that answer a question, and the block that a bot gets for it."""
 
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from itertools import groupby
@@ -157,7 +156,6 @@ def show_prompt(viewer: Viewer, query: PromptFields) -> PageView:
         data |= {
             "block": block,
             "block_parts": list(_parts(block)),
-            "command": _command(query, options, scopes),
             "notes": sum(note.scope in scopes for note in viewer.notes.all()),
         }
     return PageView("prompt.html", "Prompt", data)
@@ -204,43 +202,3 @@ def _parts(block: "ContextBlockJson") -> Iterator[tuple[str, str]]:
         end = start + sum(quotation["chars"] + len(GAP) for quotation in group)
         yield title, text[start:end]
         start = end
-
-
-def _command(query: PromptFields, options: ContextOptions, scopes: Iterable[str]) -> str:
-    """Returns the command that prints this block; a hook's request has none."""
-    if options["automatic"]:
-        return ""
-    words = list(scope_options(scopes))
-    if options["purpose"] != "chat":
-        words += ["--purpose", options["purpose"]]
-    if options["budget"] is not None:
-        words += ["--budget", str(options["budget"])]
-    if options["session"]:
-        words += ["--session", options["session"]]
-    if query.prompt:
-        words += ["--", query.prompt]
-    return shell_command("context", *words)
-
-
-OPTIONS = {"user": "--user", "channel": "--channel", "group": "--group"}
-"""Kind of a scope → the option that names it"""
-
-
-def shell_command(*words: str) -> str:
-    """Returns a command of the program with these arguments."""
-    return shlex.join(["vault-memory", *words])
-
-
-def scope_options(scopes: Iterable[str]) -> Iterator[str]:
-    """Yields the options that name these scopes."""
-    for scope in scopes:
-        kind, _, name = scope.partition(":")
-        # Fault: a name that begins with a dash would be read as another option.
-        yield f"{OPTIONS[kind]}={name}" if name.startswith("-") else OPTIONS[kind]
-        if not name.startswith("-"):
-            yield name
-
-
-def forget_command(text: str, scope: str) -> str:
-    """Returns the command that removes a text of a scope from everything; it asks first."""
-    return shell_command("forget", *scope_options([scope]), "--", text)

@@ -6,7 +6,6 @@ from vault_memory.addons.page.forms import NoFields
 from vault_memory.addons.page.page_answers import NotHere, PageView, Redirect
 from vault_memory.addons.page.shared_answers import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.setup_viewer import SetupViewer
 
 WORDS = {"ok": ("good", "in order"), "warn": ("warn", "warning"), "fail": ("bad", "failed")}
 """State of a check → its level, and its word"""
@@ -55,29 +54,12 @@ class MeaningFields(msgspec.Struct):
 
 
 def show_setup(viewer: Viewer, query: NoFields) -> PageView:
-    setup = viewer.setup()
-    used, written = setup.used(), setup.written()
-    layouts = setup.layouts()
-    # The built-in folders are those of the layout `shared`.
-    layout = written.layout.name or used.layout.name or "shared"
-    next_night = viewer.nights.next_begins()
-    meaning, embedded, chunks = setup.meaning()
+    machine = viewer.shared.machine
     data = {
-        "folder": viewer.shared.machine.folder,
-        "layouts": layouts,
-        "current": next(row for row in layouts if row.proposal.name == layout),
-        "owner": setup.owner(),
-        "has_meaning": setup.kind_of_meaning() != "off",
-        "meaning": meaning,
-        "embedded": embedded,
-        "chunks": chunks,
-        "is_overridden": setup.is_meaning_overridden(),
-        "must_restart": _must_restart(setup),
-        "has_daemon": setup.has_daemon(),
-        "next_night": next_night.isoformat() if next_night else "",
-        "hosts": setup.hosts(),
-        "browsers": setup.browsers.count(),
-        "can_undo": viewer.shared.machine.undo is not None,
+        **viewer.setup().overview(),
+        "folder": machine.folder,
+        "next_night": viewer.nights.next_begins(),
+        "can_undo": machine.undo is not None,
     }
     return PageView("setup.html", "Vault", data)
 
@@ -112,11 +94,3 @@ def switch_meaning(viewer: Viewer, form: MeaningFields) -> Redirect:
     viewer.setup().switch_meaning(form.state)
     viewer.shared.machine.reopen()
     return Redirect(SETUP)
-
-
-def _must_restart(setup: SetupViewer) -> bool:
-    """Return whether the page still works with what was written before."""
-    used, written = setup.used(), setup.written()
-    # A layout that the program chose is in the state folder, not in the configuration.
-    is_new_layout = written.layout.name not in ("", used.layout.name)
-    return is_new_layout or used.embedding != written.embedding
