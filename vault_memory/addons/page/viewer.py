@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -12,7 +12,7 @@ from vault_memory.addons.page.diffs import recorded
 from vault_memory.addons.page.outside_programs import ConnectedPrograms
 from vault_memory.addons.page.page_answers import NotHere
 from vault_memory.addons.page.shared_answers import Counts, SharedAnswers, VaultState
-from vault_memory.addons.page.viewers.decision_viewers import ConflictViewer, ProposalViewer
+from vault_memory.addons.page.viewers.decision_viewers import ProposalViewer
 from vault_memory.addons.page.viewers.fact_viewer import FactViewer
 from vault_memory.addons.page.viewers.note_viewer import NoteViewer
 from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer
@@ -31,10 +31,28 @@ if TYPE_CHECKING:
     from vault_memory.contract.source_answers import SourceJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.conflict_copy import ConflictCopy
+    from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check
     from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.scopes import Caller
+
+
+class ScopedCalls:
+    """Calls of a vault, or of a part of it, each with the scopes of the session.
+
+    No call can be made without them, or with others.
+    """
+
+    def __init__(self, calls: Any, scopes: Sequence[str]) -> None:
+        self._calls = calls
+        self._scopes = scopes
+
+    def __getattr__(self, name: str) -> "ScopedCalls":
+        return ScopedCalls(getattr(self._calls, name), self._scopes)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._calls(*arguments, **options, scopes=self._scopes)
 
 
 class NightViewer:
@@ -84,6 +102,7 @@ class Viewer:
         self.csrf = access.csrf
         self.shared = shared
         self._memory = memory
+        self.calls = ScopedCalls(memory, self.scopes)
         self.notes = NoteViewer(memory, self.scopes)
         self.records = RecordViewer(memory, self.scopes, sees_all=self.sees_all)
         """the audit"""
@@ -92,8 +111,6 @@ class Viewer:
         """facts, and who or what they are about"""
         self.proposals = ProposalViewer(memory, self.scopes, self.notes.sees)
         """the inbox"""
-        self.conflicts = ConflictViewer(memory, self.scopes)
-        """conflict copies, and the trash"""
 
     # ---- the frame of each view --------------------------------------------------------
 
@@ -112,7 +129,7 @@ class Viewer:
     def open_proposals(self) -> "list[Proposal]":
         """The proposals that wait for a person, the oldest first."""
         proposals: list[Proposal]
-        proposals = self.shared.kept("proposals", self.scopes, self.records.proposals)
+        proposals = self.shared.kept("proposals", self.scopes, self.proposals.open_proposals)
         return proposals
 
     def conflict_copies(self) -> "list[ConflictCopy]":
@@ -120,7 +137,7 @@ class Viewer:
         # Fault: to look for copies, the folder is listed, and a person types a letter each
         # tenth of a second.
         copies: list[ConflictCopy]
-        copies = self.shared.kept("conflicts", self.scopes, self.conflicts.copies)
+        copies = self.shared.kept("conflicts", self.scopes, self.calls.conflicts)
         return copies
 
     def state(self) -> VaultState:
@@ -128,6 +145,18 @@ class Viewer:
         stale = self._memory.searcher.freshness().stale_files
         readable = [note for note in stale if self.notes.sees(note)]
         return shared_answers.describe(self._memory, readable)
+
+    def clean(self, text: str) -> str:
+        """A text without folders of the machine."""
+        return without_paths(text, folders_of(self._memory))
+
+    def reason(self, error: VaultMemoryError) -> str:
+        """What an error says, without folders of the machine."""
+        return self.clean(f"{error.message}; {error.hint}")
+
+    def save(self, note: str, text: bytes, base: bytes) -> "Edit":
+        """Writes a whole note. Raises SaveConflict, NoteGone, NotSavable."""
+        return self._memory.edits.save(self.notes.path(note), text, base=base)
 
     def tells_secret(self, heading: str, lines: Sequence[str]) -> bool:
         """Return whether lines below a heading have a password, a key or a number."""
@@ -181,13 +210,8 @@ class Viewer:
 
     def examine(self) -> "list[Check]":
         """What `doctor` finds now, without places of the machine."""
-        folders = folders_of(self._memory)
         return [
-            replace(
-                check,
-                reason=without_paths(check.reason, folders),
-                fix=without_paths(check.fix, folders),
-            )
+            replace(check, reason=self.clean(check.reason), fix=self.clean(check.fix))
             for check in self._memory.doctor()
         ]
 
@@ -195,10 +219,9 @@ class Viewer:
         """The state of the sync, with remarks about the session's notes only; None without one."""
         vitals = shared_answers.vitals_of(self._memory)
         status = vitals["sync"] if vitals else self._memory.sync.status()
-        folders = folders_of(self._memory)
         return status and {
             **status,
-            "reason": without_paths(status["reason"], folders),
+            "reason": self.clean(status["reason"]),
             "errors": self._readable(status["errors"]),
             "held": self._readable(status["held"]),
         }
@@ -257,8 +280,7 @@ class Viewer:
 
     def source(self, ref: str, around: int) -> "SourceJson":
         """The turns that something comes from. Raises UnclearId, NoteNotFound."""
-        origin = self._memory.source(ref, scopes=self.scopes, around=around)
-        return json_contract.of_source(origin)
+        return json_contract.of_source(self.calls.source(ref, around=around))
 
     def remember(self, text: str, scope: str) -> "RememberedJson":
         """Keeps a sentence for good. Raises NotHere for a scope of others, UsageError for no text."""

@@ -5,11 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.addons.page.viewers.record_viewer import turns_in
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.edits.conflict_copies import find_copy
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.items import parse_text
@@ -20,10 +18,6 @@ from vault_memory.rules.edits.op_words import reason_words
 from vault_memory.rules.edits.stale_proposal import why_stale
 
 if TYPE_CHECKING:
-    from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
-    from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.plans.copy_places import PlaceChoice
-    from vault_memory.edits.reports import ThrownNote
     from vault_memory.edits.versions import Waiting
     from vault_memory.search.note_reports import NoteText
 
@@ -163,14 +157,6 @@ class ProposalViewer:
         after = render(outcome.doc).decode("utf-8", "replace")
         return {"revision": note.revision if note else "", "before": before, "after": after}
 
-    def approve(self, proposal_id: str) -> "Edit":
-        """Carry out a proposal. Raises UnclearId."""
-        return self._memory.approve(proposal_id, scopes=self._scopes)
-
-    def reject(self, proposal_id: str) -> "Edit":
-        """Drop a proposal. Raises UnclearId."""
-        return self._memory.reject(proposal_id, scopes=self._scopes)
-
     def _why_unfit(self, proposal: Proposal) -> str:
         try:
             note = self._read(proposal.note)
@@ -183,60 +169,3 @@ class ProposalViewer:
         with suppress(NoteNotFound):
             return self._memory.read(note)
         return None
-
-
-class ConflictViewer:
-    """The conflicts and the trash of a vault, as one session may see them."""
-
-    def __init__(self, memory: VaultMemory, scopes: Sequence[str]) -> None:
-        self._memory = memory
-        self._scopes = scopes
-
-    def copies(self) -> "list[ConflictCopy]":
-        """Return the conflict copies, by note."""
-        return self._memory.conflicts(self._scopes)
-
-    def find(self, copy_id: str) -> "ConflictCopy":
-        """Return the only copy whose id begins so. Raises UnclearId."""
-        return find_copy(self.copies(), copy_id)
-
-    def merge(self, copy_id: str, *, both: bool = False) -> "list[ResolvedConflict]":
-        """Merge a copy into its note. Raises UnclearId."""
-        calls = self._memory.conflicts
-        return calls.merge([copy_id], both=both, scopes=self._scopes)
-
-    def settle_place(
-        self, copy_id: str, place_id: str, choice: "PlaceChoice"
-    ) -> "list[ResolvedConflict]":
-        """Decide one place of a copy. Raises UnclearId, UsageError, SaveConflict."""
-        calls = self._memory.conflicts
-        return calls.settle_place(copy_id, place_id, choice, scopes=self._scopes)
-
-    def take(self, copy_id: str) -> "list[ResolvedConflict]":
-        """Replace the text of the note by that of a copy. Raises UnclearId."""
-        return self._memory.conflicts.take(copy_id, scopes=self._scopes)
-
-    def discard(self, copy_id: str) -> "list[ResolvedConflict]":
-        """Move a copy to the trash. Raises UnclearId."""
-        return self._memory.conflicts.discard([copy_id], scopes=self._scopes)
-
-    def save(self, copy: "ConflictCopy", text: bytes, base: bytes) -> "Edit":
-        """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
-        return self._memory.edits.save(copy.note, text, base=base)
-
-    def trash(self) -> "list[ThrownNote]":
-        """Return what was deleted in the last 30 days, newest first."""
-        return self._memory.conflicts.trash(self._scopes)
-
-    def who_deleted(self) -> dict[str, str]:
-        """Return who deleted each note of which a record says so."""
-        records = self._memory.log(scopes=self._scopes)
-        return {record.note: author_of(record.source) for record in records if not record.after}
-
-    def untrash(self, thrown_id: str) -> "ThrownNote":
-        """Restore a note or a copy from the trash. Raises UnclearId."""
-        return self._memory.conflicts.untrash(thrown_id, scopes=self._scopes)
-
-    def clean(self, reason: str) -> str:
-        """Return a reason without folders of the machine."""
-        return without_paths(reason, folders_of(self._memory))

@@ -1,8 +1,7 @@
 """The facts that a session may see, as sentences, and how it changes them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.addons.page.viewers.note_viewer import author_of, cut_label, reader
 from vault_memory.addons.page.wording import person, said_in
@@ -15,70 +14,47 @@ if TYPE_CHECKING:
     from vault_memory.contract import Source
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.facts.entity_info import About
-    from vault_memory.facts.known import Known
 
 
-@dataclass(frozen=True, slots=True)
-class FactRow:
-    """One fact."""
+class FactRow(NamedTuple):
+    """A fact, and what the page says of it."""
 
-    id: str
-    subject: str
-    predicate: str
-    """as it is written, such as `works_at`"""
-    object: str
-    sentence: str
-    since: str
-    """the first day, ISO 8601; empty when it is not known"""
-    until: str
+    fact: Fact
     origin: str
     """who wrote or said it: `by hand`, `you said it`"""
-    scope: str
-    remarks: tuple[str, ...]
-    has_ended: bool
-    is_inferred: bool
-    """it follows from another fact, and is on no page"""
-    is_confirmed: bool
+    remarks: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        """What it says"""
+        return f"{self.fact.subject} {self._predicate} {self.fact.object}"
 
     @property
     def label(self) -> str:
-        """The beginning of the sentence, for the names of buttons."""
+        """The beginning of the sentence, for the names of buttons"""
         return cut_label(self.sentence)
 
     @property
     def key(self) -> str:
-        """Names it in a view."""
-        return self.id
+        """Names it in a view"""
+        return self.fact.id
+
+    @property
+    def _predicate(self) -> str:
+        return self.fact.predicate.replace("_", " ")
 
     def words_about(self, name: str) -> str:
         """Returns what is before the object, without this subject: `Works at`, `Mira works at`."""
-        words = self.predicate.replace("_", " ")
-        if folded(self.subject) == folded(name):
+        words = self._predicate
+        if folded(self.fact.subject) == folded(name):
             return words[:1].upper() + words[1:]
-        return f"{person(self.subject)} {words}"
+        return f"{person(self.fact.subject)} {words}"
 
 
-def _row(fact: Fact, choices: tuple[str, ...], speaker: str) -> FactRow:
-    return FactRow(
-        id=fact.id,
-        subject=fact.subject,
-        predicate=fact.predicate,
-        object=fact.object,
-        sentence=f"{fact.subject} {fact.predicate.replace('_', ' ')} {fact.object}",
-        since=fact.valid_from.isoformat() if fact.valid_from else "",
-        until=fact.valid_until.isoformat() if fact.valid_until else "",
-        origin="follows from another fact"
-        if not fact.text
-        else speaker
-        if fact.ref
-        else author_of(PERSON),
-        scope=fact.scope,
-        remarks=tuple(_remarks(fact, choices)),
-        has_ended=fact.struck,
-        is_inferred=not fact.text,
-        is_confirmed=fact.confirmed,
-    )
+def _origin(fact: Fact, you: str) -> str:
+    if not fact.text:
+        return "follows from another fact"
+    return said_in(fact.scope, you) if fact.ref else author_of(PERSON)
 
 
 def _remarks(fact: Fact, choices: tuple[str, ...]) -> Iterator[str]:
@@ -113,7 +89,10 @@ class FactViewer:
         facts = list(facts)
         choices = unclear_values(facts)
         you = reader(self._memory, self._scopes)
-        return [_row(fact, choices.get(fact.id, ()), said_in(fact.scope, you)) for fact in facts]
+        return [
+            FactRow(fact, _origin(fact, you), list(_remarks(fact, choices.get(fact.id, ()))))
+            for fact in facts
+        ]
 
     def current(self, entity: str) -> list[FactRow]:
         """Return the facts that hold now; with a name, those about it."""
@@ -127,24 +106,12 @@ class FactViewer:
         """Return the facts that hold no longer, or not yet, the newest first."""
         # A fact that a newer one replaced is not struck through on its page, and one of next
         # month holds later: only the list of current facts tells both.
-        ids = {row.id for row in current}
-        return [row for row in reversed(self.timeline(entity)) if row.id not in ids]
-
-    def entity(self, name: str) -> "About":
-        """Return who or what a name is."""
-        return self._memory.facts.entity(name, scopes=self._scopes)
-
-    def about(self, name: str) -> "Known":
-        """Return who or what a name is, with the notes about a person."""
-        return self._memory.facts.about(name, scopes=self._scopes)
-
-    def entities(self) -> "list[EntityInfo]":
-        """Return the people and things that the notes are about, sorted by name."""
-        return self._memory.facts.entities(scopes=self._scopes)
+        ids = {row.key for row in current}
+        return [row for row in reversed(self.timeline(entity)) if row.key not in ids]
 
     def named(self, links: Mapping[str, int]) -> "list[EntityInfo]":
         """Return people and things, and names that notes link to so often; the most named first."""
-        entities = self.entities()
+        entities = self._memory.facts.entities(scopes=self._scopes)
         names = {folded(name) for entity in entities for name in (entity.name, *entity.aliases)}
         entities += [
             EntityInfo(name, "other", (), 0, count)
@@ -169,19 +136,7 @@ class FactViewer:
         change = self._memory.add_fact(**fact, scope=scope, source=PERSON)
         return change.edit
 
-    def confirm(self, fact_id: str) -> "Edit":
-        """Mark a fact as right. Raises UnclearId."""
-        return self._memory.facts.confirm(fact_id, scopes=self._scopes).edit
-
     def correct(self, fact_id: str, right: Mapping[str, Any]) -> "Edit":
         """Replace a fact that was never true. Raises UnclearId, UsageError."""
         change = self._memory.correct_fact(fact_id, scopes=self._scopes, source=PERSON, **right)
         return change.edit
-
-    def end(self, fact_id: str) -> "Edit":
-        """End a fact that is no longer true. Raises UnclearId."""
-        return self._memory.facts.invalidate(fact_id, scopes=self._scopes).edit
-
-    def delete(self, fact_id: str) -> "Edit":
-        """Delete a fact that was never true. Raises UnclearId."""
-        return self._memory.facts.delete(fact_id, scopes=self._scopes).edit

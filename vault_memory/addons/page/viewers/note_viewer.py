@@ -303,10 +303,6 @@ class NoteViewer:
             self.path(note), [op], source="cli", expected=expected, merge=True
         )
 
-    def save(self, note: str, text: bytes, base: bytes) -> "Edit":
-        """Write a whole note. Raises SaveConflict, NoteGone, NotSavable."""
-        return self._memory.edits.save(self.path(note), text, base=base)
-
 
 @dataclass(frozen=True)
 class LinkTarget:

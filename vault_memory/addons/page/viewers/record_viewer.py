@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vault_memory import places
 from vault_memory.addons.page.diffs import DiffLine, recorded
 from vault_memory.addons.page.wording import day, night, note_title
-from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
 from vault_memory.edits.edit_errors import UnclearId
-from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import added_lines
@@ -24,7 +22,7 @@ from vault_memory.rules.edits.record_sentences import RecordSentence, outcome_of
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.rules.edits.audit_record import Record
 
 
 WHO: Mapping[str, str] = {
@@ -222,10 +220,6 @@ class RecordViewer:
         """Take back what a record did. Raises UnclearId, NotUndoable, Folded."""
         return self._memory.undo(prefix, dry_run=dry_run, scopes=self._chosen_scopes)
 
-    def proposals(self) -> "list[Proposal]":
-        """Return the proposals that wait for a person, the oldest first."""
-        return list(self._memory.inbox(self._chosen_scopes))
-
     def seen_mark(self) -> str:
         """Return the id of the newest record that was seen; empty before the first mark."""
         return self._seen.mark(self._rights)
@@ -233,11 +227,6 @@ class RecordViewer:
     def mark_seen(self, record_id: str) -> None:
         """Move the seen mark forward to a record."""
         self._seen.move(self._rights, record_id)
-
-    def reason(self, error: VaultMemoryError) -> str:
-        """Return what an error says, without folders of the machine."""
-        folders = folders_of(self._memory)
-        return without_paths(f"{error.message}; {error.hint}", folders)
 
 
 # --- Seen marks ---

@@ -151,7 +151,7 @@ def _scope(viewer: Viewer, query: AboutFields) -> str:
         names = [f"channel:{query.channel}"]
     elif name:
         # People write a name in any case, or an alias.
-        names = [f"user:{called}" for called in (name, viewer.facts.entity(name).name)]
+        names = [f"user:{called}" for called in (name, viewer.calls.facts.entity(name).name)]
     else:
         people = viewer.people()
         names = [f"user:{viewer.owner()}", *(f"user:{name}" for name in people if len(people) == 1)]
@@ -192,7 +192,7 @@ def _facts(viewer: Viewer, scope: str) -> "tuple[list[FactRow], int]":
     """Returns the facts about a person, or of a channel, and how many about the person ended."""
     kind, _, name = scope.partition(":")
     if kind != "user":
-        return [fact for fact in viewer.facts.current("") if fact.scope == scope], 0
+        return [row for row in viewer.facts.current("") if row.fact.scope == scope], 0
     facts = viewer.facts.current(name)
     return facts, len(viewer.facts.past(name, facts))
 

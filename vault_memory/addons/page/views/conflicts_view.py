@@ -8,8 +8,10 @@ import msgspec
 from vault_memory.addons.page.forms import IdFields, NoFields, bytes_of, decoded, encoded, form_text
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
 from vault_memory.addons.page.wording import note_title
+from vault_memory.edits.conflict_copies import find_copy
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
 from vault_memory.rules.edits.op_words import reason_words
@@ -28,7 +30,7 @@ MERGEABLE = ("identical", "contained", "mergeable")
 def row_of(viewer: Viewer, copy: "ConflictCopy") -> dict[str, Any]:
     """Return a copy for a template: its places that nobody decided yet, and what can be done."""
     is_log = copy.note.endswith(".jsonl") and copy.current is not None
-    why = reason_words(viewer.conflicts.clean(copy.why).partition(", and a person")[0])
+    why = reason_words(viewer.clean(copy.why).partition(", and a person")[0])
     return {
         "id": copy.id,
         "note": copy.note,
@@ -94,36 +96,36 @@ def show_all(viewer: Viewer, query: NoFields) -> Redirect:
 
 
 def show(viewer: Viewer, query: IdFields) -> PageView:
-    copy = viewer.conflicts.find(query.id)
+    copy = find_copy(viewer.calls.conflicts(), query.id)
     return _view(viewer, copy, hand_text(copy))
 
 
 def merge(viewer: Viewer, form: IdFields) -> Answer:
-    return _answer(viewer, viewer.conflicts.merge(form.id))
+    return _answer(viewer, viewer.calls.conflicts.merge([form.id], both=False))
 
 
 def keep_both(viewer: Viewer, form: IdFields) -> Answer:
-    return _answer(viewer, viewer.conflicts.merge(form.id, both=True))
+    return _answer(viewer, viewer.calls.conflicts.merge([form.id], both=True))
 
 
 def settle_place(viewer: Viewer, form: PlaceFields) -> Answer:
-    results = viewer.conflicts.settle_place(form.id, form.place, form.choice)
+    results = viewer.calls.conflicts.settle_place(form.id, form.place, form.choice)
     return _answer(viewer, results, page_path(f"/conflicts/{form.id}"))
 
 
 def take(viewer: Viewer, form: IdFields) -> Answer:
-    return _answer(viewer, viewer.conflicts.take(form.id))
+    return _answer(viewer, viewer.calls.conflicts.take(form.id))
 
 
 def discard(viewer: Viewer, form: IdFields) -> Answer:
-    return _answer(viewer, viewer.conflicts.discard(form.id))
+    return _answer(viewer, viewer.calls.conflicts.discard([form.id]))
 
 
 def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
-    copy = viewer.conflicts.find(form.id)
+    copy = find_copy(viewer.calls.conflicts(), form.id)
     text = bytes_of(form.text, decoded(form.shown))
     try:
-        edit = viewer.conflicts.save(copy, text, decoded(form.base))
+        edit = viewer.save(copy.note, text, decoded(form.base))
     except SaveConflict as error:
         # The typed text stays in the box. Saved again, it replaces what is on the disk now.
         hand = hand_text_of(text, error.on_disk)
@@ -132,7 +134,7 @@ def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
     # Fault: the text waits or was refused. Without the copy, its lines would be lost.
     if not isinstance(answer, Redirect):
         return answer
-    return _answer(viewer, viewer.conflicts.discard(copy.id), record_id=edit.audit_id or "")
+    return _answer(viewer, viewer.calls.conflicts.discard([copy.id]), record_id=edit.audit_id or "")
 
 
 def _view(
@@ -166,7 +168,7 @@ def _answer(
 
 def _unresolved(viewer: Viewer, result: "ResolvedConflict") -> PageView:
     waits = result.outcome == "pending"
-    reason = viewer.conflicts.clean(result.why or result.copy.why)
+    reason = viewer.clean(result.why or result.copy.why)
     data = {
         "row": row_of(viewer, result.copy),
         "reason": reason,
@@ -188,12 +190,16 @@ class TrashFields(msgspec.Struct):
 
 
 def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
-    notes = viewer.conflicts.trash()
+    notes = viewer.calls.conflicts.trash()
     # Fault: a forged link would put any words onto the page.
     is_seen = viewer.notes.sees(query.restored) if query.restored else False
     data = {
         "notes": notes[:MOST_NOTES],
-        "who": viewer.conflicts.who_deleted(),
+        "who": {
+            record.note: author_of(record.source)
+            for record in viewer.calls.log()
+            if not record.after
+        },
         "left_out": len(notes[MOST_NOTES:]),
         "restored": query.restored if is_seen else "",
     }
@@ -201,7 +207,7 @@ def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
 
 
 def restore(viewer: Viewer, form: IdFields) -> Answer:
-    note = viewer.conflicts.untrash(form.id)
+    note = viewer.calls.conflicts.untrash(form.id)
     if note.outcome != "restored":
         return _elsewhere(viewer, note)
     # A copy is a conflict again.
@@ -213,7 +219,7 @@ def restore(viewer: Viewer, form: IdFields) -> Answer:
 def _elsewhere(viewer: Viewer, note: "ThrownNote") -> PageView:
     """Return why a note is not back under its name."""
     waits = note.outcome == "pending"
-    data = {"note": note, "waits": waits, "reason": viewer.conflicts.clean(note.why)}
+    data = {"note": note, "waits": waits, "reason": viewer.clean(note.why)}
     if waits:
         return PageView("restored.html", "Not done yet", data, WAITS)
     return PageView("restored.html", "Restored under another name", data)

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import date
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -19,8 +20,8 @@ from vault_memory.markdown.visible_text import shown
 from vault_memory.rules.facts.fact import folded
 
 if TYPE_CHECKING:
-    from vault_memory.edits.edit_result import Edit
     from vault_memory.facts.entity_finder import EntityInfo
+    from vault_memory.facts.entity_info import FactChange
     from vault_memory.search.results import Hit
 
 
@@ -82,7 +83,7 @@ def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
     if query.entity.strip():
         return _show_entity(viewer, query.entity.strip(), query)
     rows = viewer.facts.current("")
-    rows.sort(key=lambda row: row.subject.casefold())
+    rows.sort(key=lambda row: row.fact.subject.casefold())
     end = query.start + MOST_ROWS
     data = {
         "facts": rows[query.start : end],
@@ -98,7 +99,7 @@ def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
 
 def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") -> PageView:
     """Returns the view of a person or a thing."""
-    entity = viewer.facts.entity(name)
+    entity = viewer.calls.facts.entity(name)
     facts = viewer.facts.rows(entity.facts)
     past = viewer.facts.past(name, facts)
     path = to or page_path("/facts", entity=name)
@@ -111,7 +112,7 @@ def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") ->
         "past": past[:MOST_ENDED] if query.ended else [],
         "ended": len(past),
         "spans": _spans([*past, *facts]),
-        "last": max([date.today().isoformat(), *(fact.until for fact in past)]),
+        "last": max([date.today(), *filter(None, (row.fact.valid_until for row in past))]),
         "connections": _connections(viewer, entity.name, facts),
         "mentions": _mentions(entity.hits),
         "own": f"user:{entity.name}" in viewer.scopes,
@@ -128,29 +129,29 @@ def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") ->
 
 def _spans(facts: list[FactRow]) -> list[tuple[FactRow, float, float]]:
     """Returns facts with a first day: each with its start and its length on an axis of 100."""
-    dated = sorted((fact for fact in facts if fact.since), key=lambda fact: fact.since)
-    dated = dated[-MOST_SPANS:]
+    dated = [(row.fact.valid_from, row) for row in facts if row.fact.valid_from]
+    dated = sorted(dated, key=itemgetter(0))[-MOST_SPANS:]
     if len(dated) < 2:
         return []
-    today = date.today().isoformat()
-    starts = [date.fromisoformat(fact.since).toordinal() for fact in dated]
-    ends = [date.fromisoformat(fact.until or max(fact.since, today)).toordinal() for fact in dated]
+    today = date.today()
+    starts = [first.toordinal() for first, _ in dated]
+    ends = [(row.fact.valid_until or max(first, today)).toordinal() for first, row in dated]
     scale = 100 / max(1, max(ends) - starts[0])
     return [
-        (fact, (start - starts[0]) * scale, max(1, (end - start) * scale))
-        for fact, start, end in zip(dated, starts, ends, strict=True)
+        (row, (start - starts[0]) * scale, max(1, (end - start) * scale))
+        for (_, row), start, end in zip(dated, starts, ends, strict=True)
     ]
 
 
 def _connections(viewer: Viewer, name: str, facts: list[FactRow]) -> dict[str, list[str]]:
     """Returns the names in these facts that have a view of their own, each with its relations."""
-    named = {folded(entity.name) for entity in viewer.facts.entities()} - {folded(name)}
+    named = {folded(entity.name) for entity in viewer.calls.facts.entities()} - {folded(name)}
     connections: dict[str, list[str]] = {}
-    for fact in facts:
-        if folded(fact.object) in named:
-            connections.setdefault(fact.object, []).append(fact.words_about(name))
-        elif folded(fact.subject) in named:
-            connections.setdefault(fact.subject, []).append(fact.sentence)
+    for row in facts:
+        if folded(row.fact.object) in named:
+            connections.setdefault(row.fact.object, []).append(row.words_about(name))
+        elif folded(row.fact.subject) in named:
+            connections.setdefault(row.fact.subject, []).append(row.sentence)
     return dict(list(connections.items())[:MOST_CONNECTED])
 
 
@@ -185,15 +186,15 @@ def add(viewer: Viewer, form: AddFactFields) -> Answer:
 
 
 def confirm(viewer: Viewer, form: FactButtonFields) -> Answer:
-    return _press(viewer.facts.confirm, form)
+    return _press(viewer.calls.facts.confirm, form)
 
 
 def end(viewer: Viewer, form: FactButtonFields) -> Answer:
-    return _press(viewer.facts.end, form)
+    return _press(viewer.calls.facts.invalidate, form)
 
 
 def delete(viewer: Viewer, form: FactButtonFields) -> Answer:
-    return _press(viewer.facts.delete, form)
+    return _press(viewer.calls.facts.delete, form)
 
 
 def correct(viewer: Viewer, form: CorrectFactFields) -> Answer:
@@ -212,10 +213,10 @@ def correct(viewer: Viewer, form: CorrectFactFields) -> Answer:
     return answer_of(viewer.facts.correct(form.id, right), form.to)
 
 
-def _press(call: "Callable[[str], Edit]", form: FactButtonFields) -> Answer:
+def _press(call: "Callable[[str], FactChange]", form: FactButtonFields) -> Answer:
     # Fault: after the call, an error about the path would hide what was done.
     own_path(form.to)
-    return answer_of(call(form.id), form.to)
+    return answer_of(call(form.id).edit, form.to)
 
 
 def _day(text: str) -> date | None:

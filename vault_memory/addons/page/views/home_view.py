@@ -226,13 +226,13 @@ def _person(viewer: Viewer, name: str) -> PersonCard:
 
 
 def _card(viewer: Viewer, name: str) -> PersonCard:
-    knowledge = viewer.facts.about(name)
+    knowledge = viewer.calls.facts.about(name)
     lines = _lines(knowledge, "user")
     rules = _lines(knowledge, "rules")
     facts = [fact for fact in knowledge.entity.facts if fact.text]
     people = [
         each
-        for each in viewer.facts.entities()
+        for each in viewer.calls.facts.entities()
         if each.type == "person" and each.name != knowledge.entity.name
     ]
     people.sort(key=lambda each: each.mentions, reverse=True)

@@ -85,11 +85,11 @@ def _change(
 
 
 def approve(viewer: Viewer, form: DecisionFields) -> Answer:
-    return _decide(viewer, form, "Approved", viewer.proposals.approve)
+    return _decide(viewer, form, "Approved", viewer.calls.approve)
 
 
 def reject(viewer: Viewer, form: DecisionFields) -> Answer:
-    return _decide(viewer, form, "Rejected", viewer.proposals.reject)
+    return _decide(viewer, form, "Rejected", viewer.calls.reject)
 
 
 def _decide(viewer: Viewer, form: DecisionFields, title: str, decide: Decide) -> Answer:
@@ -107,7 +107,7 @@ def _decide(viewer: Viewer, form: DecisionFields, title: str, decide: Decide) ->
             if len(ids) == 1:
                 raise
             # One proposal that is gone must not hide what became of the others.
-            step = _failed(proposal, proposal_id, viewer.records.reason(error))
+            step = _failed(proposal, proposal_id, viewer.reason(error))
         steps.append(step)
     if len(steps) == 1 and not steps[0].reason:
         return Redirect(own_path(form.to), steps[0].record_id)

@@ -180,7 +180,7 @@ def save(viewer: Viewer, form: SaveFields) -> Answer:
     base = _base(form)
     text = bytes_of(form.text, base)
     try:
-        edit = viewer.notes.save(path, text, base)
+        edit = viewer.save(path, text, base)
     except SaveConflict as conflict:
         return _conflict(viewer, path, form, conflict)
     except NoteGone as error:

@@ -175,7 +175,7 @@ def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
     try:
         edit = viewer.records.undo(row.id, dry_run=dry_run)
     except VaultMemoryError as error:
-        return NightStep(row, reason=viewer.records.reason(error))
+        return NightStep(row, reason=viewer.reason(error))
     reason = _why_not(edit)
     return NightStep(
         row, recorded(edit.diff.encode(), SHORT_LINES, SHORT_LETTERS), edit.audit_id or "", reason
