@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check
+    from vault_memory.edits.versions import Waiting
     from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.scopes import Caller
@@ -153,6 +154,11 @@ class Viewer:
     def reason(self, error: VaultMemoryError) -> str:
         """What an error says, without folders of the machine."""
         return self.clean(f"{error.message}; {error.hint}")
+
+    def waiting(self) -> "list[Waiting]":
+        """The writes that wait until their notes can be written."""
+        writes = self._memory.edits.waiting()
+        return [write for write in writes if self.notes.sees(write.note)]
 
     def save(self, note: str, text: bytes, base: bytes) -> "Edit":
         """Writes a whole note. Raises SaveConflict, NoteGone, NotSavable."""

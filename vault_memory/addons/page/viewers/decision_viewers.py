@@ -18,7 +18,6 @@ from vault_memory.rules.edits.op_words import reason_words
 from vault_memory.rules.edits.stale_proposal import why_stale
 
 if TYPE_CHECKING:
-    from vault_memory.edits.versions import Waiting
     from vault_memory.search.note_reports import NoteText
 
 
@@ -143,11 +142,6 @@ class ProposalViewer:
         ]
         rows.sort(key=lambda row: row.ts, reverse=True)
         return rows[:MOST_CLOSED]
-
-    def waiting(self) -> "list[Waiting]":
-        """Return the writes that wait until their notes can be written."""
-        writes = self._memory.edits.waiting()
-        return [write for write in writes if self._sees(write.note)]
 
     def change_of(self, proposal: Proposal) -> dict[str, str]:
         """Return the note of a proposal that fits it, and the same after the change."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -15,19 +15,18 @@ from vault_memory.addons.page import wording
 from vault_memory.addons.page.page_answers import note_path
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.markdown.document import parse
 from vault_memory.markdown.encodings import as_utf8
 from vault_memory.markdown.items import ItemFields, normalised_text, parse_item
-from vault_memory.markdown.note_items import NoteItem, items_of, short_hash
+from vault_memory.markdown.note_items import section_items, short_hash
 from vault_memory.markdown.properties.note_properties import Sort, note_properties
 from vault_memory.markdown.visible_text import shown
 from vault_memory.rules.edits.blame import added_lines
-from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.paths.filenames import inside
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.versions import NoteVersion, Waiting
+    from vault_memory.edits.versions import NoteVersion
     from vault_memory.rules.edits.audit_record import Record
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
@@ -83,42 +82,37 @@ def cut_label(words: str) -> str:
 
 def shown_items(
     note: str, raw: bytes, records: "Iterable[Record]", speaker: str
-) -> list[ShownItem]:
-    """Returns the items of a note that ops can address; `records` are those of the note.
+) -> Iterator[ShownItem]:
+    """Yields the items of a note that ops can address; `records` are those of the note.
 
     `speaker` says who said what comes from a turn.
     """
     doc = parse(raw)
-    lines = list(_first_lines(doc))
-    added_by = _records_by_text(records)
-    show = partial(_shown, note, speaker, doc=doc, lines=lines, added_by=added_by)
-    return list(map(show, items_of(doc)))
-
-
-def _shown(
-    note: str,
-    speaker: str,
-    item: NoteItem,
-    doc: SectionedDoc,
-    lines: list[int],
-    added_by: "Mapping[str, Record]",
-) -> ShownItem:
-    body = doc.sections[item.section].body
-    line = lines[item.section] + count_lines(body[: item.start])
-    record = added_by.get(normalised_text(item.text))
-    author = author_of(record.source) if record else PERSON
-    fields = parse_item(item.text)
-    return ShownItem(
-        item.heading,
-        item.text,
-        line,
-        speaker if fields.ref else author,
-        key=short_hash(note, item.heading, item.text),
-        # An item may have nothing but marks, which are its text then.
-        words=shown(fields.text or item.text),
-        day=fields.date.isoformat() if fields.date else "",
-        remarks=tuple(_remarks(fields)),
-    )
+    # The records are in order, so the last one that added a text remains.
+    added_by = {
+        normalised_text(text): record.source for record in records for text in added_lines(record)
+    }
+    line = 1 + count_lines(doc.preamble)
+    for number, section in enumerate(doc.sections):
+        line += count_lines(section.heading)
+        start = 0
+        for item in section_items(doc, number):
+            line += count_lines(section.body[start : item.start])
+            start = item.start
+            author = author_of(added_by.get(normalised_text(item.text), ""))
+            fields = parse_item(item.text)
+            yield ShownItem(
+                item.heading,
+                item.text,
+                line,
+                speaker if fields.ref else author,
+                key=short_hash(note, item.heading, item.text),
+                # An item may have nothing but marks, which are its text then.
+                words=shown(fields.text or item.text),
+                day=fields.date.isoformat() if fields.date else "",
+                remarks=tuple(_remarks(fields)),
+            )
+        line += count_lines(section.body[start:])
 
 
 def _remarks(item: ItemFields) -> Iterator[str]:
@@ -136,28 +130,9 @@ def _remarks(item: ItemFields) -> Iterator[str]:
         yield f"“{item.evidence}”"
 
 
-def _first_lines(doc: SectionedDoc) -> Iterator[int]:
-    """Yields the line on which the body of each section begins, from 1."""
-    line = 1 + count_lines(doc.preamble)
-    for section in doc.sections:
-        line += count_lines(section.heading)
-        yield line
-        line += count_lines(section.body)
-
-
 def count_lines(raw: bytes) -> int:
     """Returns how many line ends there are: CRLF, LF or CR."""
     return raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
-
-
-def _records_by_text(records: "Iterable[Record]") -> "dict[str, Record]":
-    """Returns the newest record that added each text."""
-    # The records are in order, so the last one that added a text remains.
-    by_text = {}
-    for record in records:
-        for text in added_lines(record):
-            by_text[normalised_text(text)] = record
-    return by_text
 
 
 ENDINGS = ("", ".md", ".markdown", ".MD")
@@ -249,21 +224,8 @@ class NoteViewer:
     def items(self, note: "NoteText") -> list[ShownItem]:
         """Return the items that the ops can address, with their authors."""
         speaker = wording.said_in(self.scope_of(note.note), reader(self._memory, self._scopes))
-        return shown_items(note.note, as_utf8(note.raw), self._memory.log(note.note), speaker)
-
-    def waiting(self, note: str) -> "list[Waiting]":
-        """Return the writes that wait for a note."""
-        return [wait for wait in self._memory.edits.waiting() if wait.note == note]
-
-    def copies(self, note: str) -> list[str]:
-        """Return the ids of the conflict copies beside a note."""
-        # Fault: the copy of a note lies in its folder, and its name may be of another scope.
-        copies = self._memory.conflicts(list(self._scopes))
-        return [copy.id for copy in copies if copy.note == note]
-
-    def why_not_editable(self, raw: bytes) -> str:
-        """Return why a note cannot be edited as a text; empty when it can."""
-        return why_not_editable(raw)
+        records = self._memory.log(note.note)
+        return list(shown_items(note.note, as_utf8(note.raw), records, speaker))
 
     def link_from(self, note: str) -> "LinkTarget":
         """Return what finds the notes that a note links to."""

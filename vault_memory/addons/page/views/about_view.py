@@ -1,7 +1,6 @@
 """Memory: everything that is known of a person, or in a channel, on one page."""
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -62,52 +61,41 @@ class NoteSentences(NamedTuple):
 def sentences_of(text: str) -> NoteSentences:
     """Returns a note as groups of sentences; headings without sentences are left out."""
     is_cut = len(text) > LONGEST
-    count = 0
     groups = [SentenceGroup("", [])]
     level = 0
+    # Fault: a note of 30,000 letters may have 10,000 items, and a view of megabytes.
+    rows = MOST_ROWS
     for block in _blocks(text[:LONGEST]):
         heading = _HEADING.fullmatch(block.words)
-        # Fault: a note of 30,000 letters may have 10,000 items, and a view of megabytes.
-        if count == MOST_ROWS:
-            is_cut = True
-            break
         if heading:
             level = len(heading[1])
             groups.append(SentenceGroup(heading[2] if level > 1 else "", []))
-        else:
+        elif rows:
+            rows -= 1
+            # An item may have nothing but marks, which are its text then.
+            words = shown(parse_item(block.words).text or block.words)
             # Ops and `source` address the items right below a heading of level 2.
             is_item = block.is_item and level == 2
-            count += 1
-            # An item may have nothing but marks, which are its text then.
-            words = parse_item(block.words).text or block.words
-            groups[-1].sentences.append(block._replace(words=shown(words), is_item=is_item))
+            groups[-1].sentences.append(NoteSentence(block.line, words, is_item))
+        else:
+            is_cut = True
     return NoteSentences([group for group in groups if group.sentences], is_cut)
 
 
-def _blocks(text: str) -> Iterator[NoteSentence]:
-    """Yields headings, items and lines; a line right below one of them continues it."""
-    block = None
+def _blocks(text: str) -> list[NoteSentence]:
+    """Returns headings, items and lines; a line right below one of the last two continues it."""
+    blocks: list[NoteSentence] = []
+    is_open = False
     for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
-        start = _start(number, line)
-        if start is None and block and line.strip():
-            block = block._replace(words=f"{block.words} {line.strip()}")
-            continue
-        if block:
-            yield block
-        block = start or (NoteSentence(number, line.strip()) if line.strip() else None)
-        if _HEADING.fullmatch(line):
-            yield NoteSentence(number, line)
-            block = None
-    if block:
-        yield block
-
-
-def _start(number: int, line: str) -> NoteSentence | None:
-    """Returns the block that a heading or an item begins."""
-    item = _ITEM.fullmatch(line)
-    if item:
-        return NoteSentence(number, item[1].strip(), is_item=True)
-    return NoteSentence(number, line) if _HEADING.fullmatch(line) else None
+        heading, item = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
+        words = (item[1] if item else line).strip()
+        begins = heading or item
+        if is_open and words and not begins:
+            blocks[-1] = blocks[-1]._replace(words=f"{blocks[-1].words} {words}")
+        elif words:
+            blocks.append(NoteSentence(number, words, bool(item)))
+        is_open = bool(words) and not heading
+    return blocks
 
 
 # --- Memory view ---

@@ -67,7 +67,7 @@ def show(viewer: Viewer, query: InboxFields) -> PageView:
         "chosen": chosen,
         "change": _change(viewer, proposals, chosen),
         "left_out": len(proposals) - len(rows),
-        "waiting": viewer.proposals.waiting(),
+        "waiting": viewer.waiting(),
         "decided": [row for row in closed if row.state != "stale"],
         "unfit": [row for row in closed if row.state == "stale"],
     }

@@ -23,6 +23,7 @@ from vault_memory.addons.page.views.outcome import answer_of, own_path
 from vault_memory.addons.page.wording import note_title
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.errors import NoteNotFound, UsageError
+from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
     from vault_memory.addons.page.viewers.note_viewer import ShownItem
@@ -70,23 +71,15 @@ def show_note(viewer: Viewer, query: NoteFields) -> PageView:
         "links": links,
         "linking": linking,
         "saved": query.saved,
-        "waiting": viewer.notes.waiting(note.note),
-        "copies": _copies(viewer, note.note),
+        "waiting": [wait for wait in viewer.waiting() if wait.note == note.note],
+        "copies": [copy.id for copy in viewer.conflict_copies() if copy.note == note.note],
         "editor_link": viewer.notes.editor_link(note.note),
-        "why_not_editable": viewer.notes.why_not_editable(note.raw),
+        "why_not_editable": why_not_editable(note.raw),
     }
     if not data["html"]:
         data["raw_html"] = markdown.raw_html(note.text)
     title = markdown.title_of(note.text) or note_title(note.note)
     return PageView("note.html", title, data)
-
-
-def _copies(viewer: Viewer, note: str) -> list[str]:
-    """Returns the ids of the conflict copies beside a note."""
-    # To look for conflict copies is to list all folders, and the count is remembered.
-    if not viewer.counts().conflicts:
-        return []
-    return viewer.notes.copies(note)
 
 
 def _html(
@@ -166,7 +159,7 @@ class SaveFields(msgspec.Struct):
 
 def show_editor(viewer: Viewer, query: EditFields) -> PageView:
     note = viewer.notes.read(query.note)
-    reason = viewer.notes.why_not_editable(note.raw)
+    reason = why_not_editable(note.raw)
     if reason:
         data = {**_frame(viewer, note.note), "reason": reason}
         return PageView("not_editable.html", _title(note.note), data)
