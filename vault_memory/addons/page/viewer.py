@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check
     from vault_memory.edits.versions import Waiting
-    from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.scopes import Caller
 
@@ -63,8 +62,8 @@ class NightViewer:
         self._memory = memory
         self._scopes = scopes
 
-    def reports(self) -> "list[NightReport]":
-        """Return the nights, newest first."""
+    def reports(self) -> list[Any]:
+        """Return the reports of the nights, newest first."""
         return self._memory.learning.night_reports(list(self._scopes))
 
     def next_begins(self) -> str:

@@ -177,8 +177,8 @@ def _refusal(
             )
         case "full":
             return RemoteFull(path)
-        case None:
-            return _by_status(status, code, answer, path, writes=writes)
+    # Only its status can say what it complains of.
+    return _by_status(status, code, answer, path, writes=writes)
 
 
 def _trouble_of(code: str, status: int) -> _Trouble | None:

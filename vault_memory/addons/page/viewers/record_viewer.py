@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
 from vault_memory.addons.page.diffs import DiffLine, recorded
-from vault_memory.addons.page.wording import day, night, note_title
+from vault_memory.addons.page.wording import day, night
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
 from vault_memory.edits.edit_errors import UnclearId
@@ -50,36 +50,62 @@ def turns_in(texts: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """One audit record."""
+    """One audit record, and what the page says of it."""
 
-    id: str
-    ts: str
-    note: str
-    title: str
-    """of the note"""
-    summary: str
-    sentences: tuple[RecordSentence, ...]
-    """what became of each line"""
-    who: str
-    device: str
-    why: str
-    sections: tuple[str, ...]
-    turns: Sequence[str]
-    """the ids of the turns behind it"""
-    diff: Sequence[DiffLine]
-    remarks: tuple[str, ...]
-    """what the diff does not show: refused, proposed and idle ops"""
-    has_changed: bool
-    proposed: int
-    """how many changes wait for a person"""
-    can_undo: bool
-    undoes: str
+    record: Record
     undone_by: str
-    is_redacted: bool
-    folded: int
-    """how many records it is what is left of"""
+    """the id of the record that undid it; empty when it is in effect"""
+    sentences: Sequence[RecordSentence]
+    """what became of each line"""
+    diff: Sequence[DiffLine] = ()
+    """empty in a list of records"""
     from_disk: Sequence[DiffLine] = ()
     """what others had saved before a text was saved, which was merged with it"""
+
+    @property
+    def summary(self) -> str:
+        """What it came to"""
+        return outcome_of(self.record, self.sentences)
+
+    @property
+    def who(self) -> str:
+        """Whose doing it was"""
+        return WHO.get(self.record.source, self.record.source)
+
+    @property
+    def turns(self) -> list[str]:
+        """The ids of the turns behind it"""
+        turns = (applied.op.get("turn") for applied in self.record.applied)
+        cited = [f"ref:{turn}" for turn in turns if turn]
+        return turns_in([*added_lines(self.record), *cited])
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the diff does not show: refused, proposed and idle ops"""
+        record = self.record
+        idle = [applied.op for applied in record.applied if applied.outcome != "applied"]
+        return [
+            *(f"nothing to do: {in_words(op)}" for op in idle),
+            *(f"proposed, {each.state}: {in_words(each.op)}" for each in record.proposed),
+            *(f"refused, {each.reason}: {in_words(each.op)}" for each in record.rejected),
+        ]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether its note is another one since"""
+        return self.record.before != self.record.after
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether it is in effect, and kept as it was"""
+        record = self.record
+        return self.has_changed and not (record.redacted or record.folded or self.undone_by)
+
+
+def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
+    """Return a record for a template; with `complete` also its diff, which lists do not show."""
+    diff = recorded(record.diff) if complete else ()
+    return RecordRow(record, undone_by, sentences_of(record), diff)
 
 
 class Undoing:
@@ -96,66 +122,6 @@ class Undoing:
         if record.undoes and has_changed and not undone_by:
             self._undone_by.setdefault(record.undoes, record.id)
         return undone_by
-
-
-def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
-    """Return a record for a template; with `complete` also its diff, which lists do not show."""
-    sentences = tuple(sentences_of(record))
-    return RecordRow(
-        id=record.id,
-        ts=record.ts,
-        note=record.note,
-        title=note_title(record.note),
-        summary=outcome_of(record, sentences),
-        sentences=sentences,
-        who=WHO.get(record.source, record.source),
-        device=record.device,
-        why=record.why,
-        sections=tuple(dict.fromkeys(_sections(record))),
-        turns=turns_in([*added_lines(record), *_turns(record)]),
-        diff=recorded(record.diff) if complete else (),
-        remarks=tuple(_remarks(record)),
-        has_changed=record.before != record.after,
-        proposed=len(record.proposed),
-        can_undo=_can_undo(record, undone_by),
-        undoes=record.undoes,
-        undone_by=undone_by,
-        is_redacted=record.redacted,
-        folded=len(record.folded),
-    )
-
-
-def _can_undo(record: Record, undone_by: str) -> bool:
-    has_changed = record.before != record.after
-    is_readable = not record.redacted and not record.folded
-    return has_changed and is_readable and not undone_by
-
-
-def _sections(record: Record) -> Iterator[str]:
-    for applied in record.applied:
-        heading = _own_op(applied.op).get("heading")
-        if isinstance(heading, str) and heading:
-            yield heading.lstrip("# ")
-
-
-def _own_op(op: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an op, or the op that an undo took back."""
-    undone = op.get("of")
-    return undone if isinstance(undone, Mapping) else op
-
-
-def _turns(record: Record) -> list[str]:
-    return [f"ref:{applied.op['turn']}" for applied in record.applied if "turn" in applied.op]
-
-
-def _remarks(record: Record) -> Iterator[str]:
-    for applied in record.applied:
-        if applied.outcome != "applied":
-            yield f"nothing to do: {in_words(applied.op)}"
-    for proposal in record.proposed:
-        yield f"proposed, {proposal.state}: {in_words(proposal.op)}"
-    for refused in record.rejected:
-        yield f"refused, {refused.reason}: {in_words(refused.op)}"
 
 
 EVERYTHING = "*"

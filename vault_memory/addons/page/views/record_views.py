@@ -26,7 +26,6 @@ from vault_memory.rules.edits.audit_record import Record
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.learning.night_reports import NightReport
     from vault_memory.rules.edits.audit_record import Record
 
 
@@ -73,7 +72,11 @@ def undo(viewer: Viewer, form: UndoFields) -> Answer:
 
 def _show_one(viewer: Viewer, record_id: str) -> PageView:
     row = viewer.records.row(record_id)
-    return PageView("record.html", f"A change of {row.title}", {"record": row, "tab": "/log"})
+    return PageView(
+        "record.html",
+        f"A change of {wording.note_title(row.record.note)}",
+        {"row": row, "tab": "/log"},
+    )
 
 
 def _part(viewer: Viewer, query: LogFields) -> tuple[list[RecordGroup], str]:
@@ -128,7 +131,7 @@ class NightUndoFields(msgspec.Struct):
 class NightStep(NamedTuple):
     """A record of the night, and what its undo does."""
 
-    record: RecordRow
+    row: RecordRow
     diff: Sequence[DiffLine] = ()
     undo_id: str = ""
     """the record of the undo; empty when nothing was written"""
@@ -143,7 +146,7 @@ def undo_night(viewer: Viewer, form: NightUndoFields) -> PageView:
     record_ids = set(form.id)
     if not record_ids:
         raise UsageError("the form names no record", hint=OPEN_AGAIN)
-    steps = [_undo(viewer, row, dry_run=False) for row in rows if row.id in record_ids]
+    steps = [_undo(viewer, row, dry_run=False) for row in rows if row.record.id in record_ids]
     data = {
         "night": form.night,
         "undone": [step for step in steps if not step.reason],
@@ -173,7 +176,7 @@ def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
     if not row.can_undo:
         return NightStep(row, reason=GONE)
     try:
-        edit = viewer.records.undo(row.id, dry_run=dry_run)
+        edit = viewer.records.undo(row.record.id, dry_run=dry_run)
     except VaultMemoryError as error:
         return NightStep(row, reason=viewer.reason(error))
     reason = _why_not(edit)
@@ -226,7 +229,7 @@ def show_nights(viewer: Viewer, query: NoFields) -> PageView:
     learned, undone = _learned(viewer)
     data = {
         "next_begins": next_begins,
-        "is_late": _is_late(reports, next_begins),
+        "is_late": _is_late(reports[0].night if reports else "", next_begins),
         "reports": reports[:MOST_NIGHTS],
         "learned": learned,
         "undone": undone,
@@ -255,9 +258,9 @@ def show_night(viewer: Viewer, query: NightFields) -> PageView:
     return PageView("night.html", wording.night(report.night), data)
 
 
-def _is_late(reports: "list[NightReport]", next_begins: str) -> bool:
-    """Return whether a night has begun since the last one that has a report."""
-    if not next_begins or not reports:
+def _is_late(newest: str, next_begins: str) -> bool:
+    """Return whether a night has begun since the newest one that has a report."""
+    if not newest or not next_begins:
         return False
     last_begun = datetime.fromisoformat(next_begins).date() - timedelta(days=1)
-    return reports[0].night < last_begun.isoformat()
+    return newest < last_begun.isoformat()
