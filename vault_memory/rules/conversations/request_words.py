@@ -31,7 +31,7 @@ def wished_part(text: str, query: Collection[str]) -> str:
         del words[0]
     wish = _wish_before(words)
     # Fault: "I need insulin" answers "what do I need", and repeats "I need insulin".
-    is_asked = not _wish_words().intersection(wish).isdisjoint(query)
+    is_asked = any(_is_of_wish(word) for word in wish if word in query)
     if is_asked and not _polite_words().union(words).issuperset(query):
         return ""
     return " ".join(words[len(wish) :]) if wish else ""
@@ -51,8 +51,7 @@ def without_service(text: str) -> list[str]:
 
 def without_wishes(words: Sequence[str]) -> list[str]:
     """Returns words without those of a wish, such as "need"; all of them when no other is left."""
-    wish_words = _wish_words()
-    return [word for word in words if word not in wish_words] or list(words)
+    return [word for word in words if not _is_of_wish(word)] or list(words)
 
 
 def serves(word: str) -> bool:
@@ -63,8 +62,11 @@ def serves(word: str) -> bool:
 def content_words(text: str) -> list[str]:
     """Returns the words of a text without stop-words of any language; `yes` and `not` are content."""
     words = tokens.without_last_letters(tokens.words(text))
-    answers = _answers()
-    return [word for word in words if word in answers or not tokens.is_stop_word(word)]
+    return list(filter(_is_content, words))
+
+
+def _is_content(word: str) -> bool:
+    return word in _answers() or not tokens.is_stop_word(word)
 
 
 def is_among(word: str, words: Collection[str]) -> bool:
@@ -101,10 +103,15 @@ def _wishes() -> dict[str, list[list[str]]]:
     return by_word
 
 
+def _is_of_wish(word: str) -> bool:
+    # A new process asks about few words: the stop-words of all languages would take it longer.
+    return word in _wish_words() and _is_content(word)
+
+
 @cache
 def _wish_words() -> frozenset[str]:
     listed = (word for word in _listed("wishes") if not tokens.is_run(word))
-    return frozenset(content_words(" ".join(listed)))
+    return frozenset(tokens.without_last_letters(tokens.words(" ".join(listed))))
 
 
 @cache
