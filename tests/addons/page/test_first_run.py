@@ -46,7 +46,7 @@ def test_a_vault_of_obsidian_says_what_it_has_and_what_to_do(
     assert (first.notes, first.layout, first.meaning) == (60, "obsidian", "off")
     assert first.chunks > 60
     assert not first.embedded
-    assert [host.command for host in first.hosts] == [
+    assert [host["command"] for host in first.hosts] == [
         "vault-memory --vault /notes install codex --user ada"
     ]
     assert first.question == "What do I know about Sailing to Utsira?"
@@ -60,7 +60,7 @@ def test_an_empty_vault_asks_nothing_and_connects_any_program(
 
     assert first is not None
     assert (first.notes, first.question) == (0, "")
-    assert [host.command for host in first.hosts] == [
+    assert [host["command"] for host in first.hosts] == [
         "vault-memory --vault /notes install HOST --user mira"
     ]
 
