@@ -24,7 +24,7 @@ def test_proposals_are_approved_and_rejected(signed_in: Web, house: Outside, tab
 
     # A proposal that is rejected changes nothing, and is gone.
     before = (house.vault / USER).read_bytes()
-    proposals = tab.locator("#inbox > ol > li")
+    proposals = tab.locator("#inbox [data-item]")
     tab.get_by_role("button", name=re.compile("^Reject: .*lock-keeper")).click()
     expect(proposals).to_have_count(1)
     assert (house.vault / USER).read_bytes() == before
@@ -44,7 +44,7 @@ def test_keys_reject_the_proposal_that_they_reached(
     signed_in()
     goto(tab, "/inbox")
     script_runs(tab)
-    proposals = tab.locator("#inbox > ol > li")
+    proposals = tab.locator("#inbox [data-item]")
     second = proposals.nth(1).get_attribute("data-key")
 
     tab.keyboard.press("j")
@@ -53,6 +53,12 @@ def test_keys_reject_the_proposal_that_they_reached(
 
     expect(proposals).to_have_count(1)
     assert proposals.get_attribute("data-key") != second
+    # What became of it stands in its place, behind the first proposal.
+    notice = tab.locator("#inbox ol > li").nth(1).locator("#notice")
+    expect(notice).to_be_focused()
+    expect(notice).to_contain_text("Rejected")
+    tab.keyboard.press("k")
+    expect(proposals).to_be_focused()
 
 
 def test_a_conflict_is_resolved_by_hand(signed_in: Web, house: Outside, tab: "Page") -> None:

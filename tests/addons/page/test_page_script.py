@@ -77,6 +77,7 @@ def test_the_templates_have_the_elements_that_the_script_looks_for(script: str):
     ids = set(re.findall(r'byId\("([a-z-]+)"\)', script))
 
     assert {
+        "notice",
         "status",
         "state",
         "confirm",

@@ -17,7 +17,6 @@ const RETRY_MS = 5000;
 
 // -- Pure parts
 
-/** Returns how many of the keys `after` are not in `before`. */
 export function countNew(before, after) {
   return after.filter((key) => !before.includes(key)).length;
 }
@@ -25,19 +24,19 @@ export function countNew(before, after) {
 /** Returns a function that says the newest text, once in `pause` milliseconds. */
 export function announcer(say, pause, now = Date.now, later = setTimeout) {
   let last = -Infinity;
-  let text = "";
-  let isPlanned = false;
+  let waiting = null;
   const flush = () => {
-    isPlanned = false;
     last = now();
-    say(text);
+    say(waiting);
+    waiting = null;
   };
-  return (newest) => {
-    text = newest;
+  return (text) => {
+    const isPlanned = waiting !== null;
+    waiting = text;
     const wait = last + pause - now();
-    if (!isPlanned && wait > 0) later(flush, wait);
-    isPlanned ||= wait > 0;
-    if (!isPlanned) flush();
+    if (isPlanned) return;
+    if (wait > 0) later(flush, wait);
+    else flush();
   };
 }
 
@@ -67,15 +66,16 @@ const byId = (id) => document.getElementById(id);
 const keysIn = (part) => all("[data-key]", part).map((item) => item.dataset.key);
 const say = announcer((text) => byId("status") && (byId("status").textContent = text), 5000);
 
-/** Uses a storage of the browser, which may be full or blocked. */
-function stored(storage, call, ...values) {
+/** Reads or writes a text in a storage of the browser, which may be full or blocked. */
+function stored(storage, key, text) {
   try {
-    return globalThis[storage][call](...values);
+    if (text !== undefined) globalThis[storage].setItem(key, text);
+    return globalThis[storage].getItem(key);
   } catch {
-    return null;
+    return "";
   }
 }
-const kept = (...call) => stored("sessionStorage", ...call);
+const kept = (...keyAndText) => stored("sessionStorage", ...keyAndText);
 
 function makeButton(textContent, onclick) {
   const button = document.createElement("button");
@@ -96,7 +96,6 @@ let isRefreshing = false;
 let isDue = false;
 let disabled = [];
 
-/** Shows the buttons that need this module. */
 function showButtons(root) {
   for (const button of all("[data-copy], [data-opens]", root))
     button.hidden = button.dataset.copy && !navigator.clipboard;
@@ -137,23 +136,25 @@ function replace(part, next) {
   return next;
 }
 
-/** Whether a person reads a part: its top is scrolled away, or it has the focus. */
+/** Whether a person reads a part: it is scrolled, or has the focus or the notice. */
 function isRead(part) {
   const { top, bottom } = part.getBoundingClientRect();
   const isInside = (top < 0 && bottom > 0) || part.contains(document.activeElement);
-  return isInside && part.closest("main");
+  return (isInside || first("#notice", part)) && part.closest("main");
+}
+
+function reach(node) {
+  node.tabIndex = -1;
+  node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "nearest" });
 }
 
 function offer(part, next, count) {
-  const button = offers.get(part) ?? makeButton("");
-  button.textContent = count ? `${count} new` : "Changed: show";
+  const text = count ? `${count} new` : "Changed: show";
+  const button = offers.get(part) ?? makeButton(text);
   button.className = "offer";
-  button.onclick = () => {
-    const shown = replace(part, next);
-    shown.tabIndex = -1;
-    shown.focus({ preventScroll: true });
-    shown.scrollIntoView({ block: "nearest" });
-  };
+  button.textContent = text;
+  button.onclick = () => reach(replace(part, next));
   if (!button.isConnected) part.before(button);
   offers.set(part, button);
 }
@@ -177,7 +178,7 @@ function update(fresh) {
 
 /** Returns a view as the server shows it now; null when it cannot. */
 async function load(address, isView = true) {
-  const headers = { Accept: "text/html", "X-Live": "1" };
+  const headers = { Accept: "text/html" };
   const base = first("form[data-save] [name=revision]");
   if (base) headers["X-Base"] = base.value;
   try {
@@ -225,10 +226,7 @@ function setOffline(is) {
 // -- Events: one tab has the stream, and tells the others
 
 function follow() {
-  if (!navigator.locks) {
-    setInterval(refresh, RETRY_MS);
-    return;
-  }
+  if (!navigator.locks) return setInterval(refresh, RETRY_MS);
   const channel = new BroadcastChannel(CHANNEL);
   const ofPage = document.body.dataset.eventId ?? "";
   let lastId = ofPage;
@@ -262,7 +260,7 @@ function follow() {
       if (source.readyState === EventSource.CLOSED) setTimeout(connect, RETRY_MS);
     };
   };
-  channel.onmessage = (event) => receive(event.data);
+  channel.onmessage = ({ data }) => receive(data);
   channel.postMessage({ type: "hello" });
   navigator.locks.request(CHANNEL, () => {
     connect();
@@ -307,37 +305,42 @@ function searchAsTyped() {
   }
 }
 
+/** Puts the notice where its item was. */
+function showNotice() {
+  const [id, place] = (kept("acted") ?? "").split(" ");
+  const notice = byId("notice");
+  const items = byId(id) ? all("[data-item]", byId(id)) : [];
+  const near = items[place] ?? items.at(-1);
+  if (!notice || !near) return;
+  const row = document.createElement(near.localName === "li" ? "li" : "div");
+  row.append(notice);
+  near[items[place] ? "before" : "after"](row);
+  notice.focus();
+}
+
 // -- Typed text
 
 function keepText() {
-  for (const { dataset } of all("[data-saved]")) kept("removeItem", `keep:${dataset.saved}`);
+  for (const { dataset } of all("[data-saved]")) kept(`keep:${dataset.saved}`, "");
   for (const box of all("textarea[data-keep]")) {
     const key = `keep:${box.dataset.keep}`;
-    const text = kept("getItem", key);
+    const text = kept(key);
     const button = makeButton("Bring back what you typed", () => {
       box.value = text;
       box.dispatchEvent(new Event("input", { bubbles: true }));
       box.focus();
       button.remove();
     });
-    if (text !== null && text !== box.value) box.before(button);
-    box.addEventListener("input", () => {
-      if (box.value === box.defaultValue) kept("removeItem", key);
-      else kept("setItem", key, box.value);
-    });
+    if (text && text !== box.value) box.before(button);
+    box.oninput = () => kept(key, box.value === box.defaultValue ? "" : box.value);
   }
 }
 
 // -- Keys
 
-let current = ""; // key of the item that `j` and `k` reached
+const currentItem = () => document.activeElement.closest("[data-item], #notice") ?? undefined;
 
-function currentItem() {
-  const item = document.activeElement?.closest("[data-item]");
-  return item ?? all("[data-item]").find((other) => current && other.dataset.key === current);
-}
-
-/** Closes the menu around an element, or leaves its form. Returns whether there was one. */
+/** Closes the menu around an element, or leaves its form; returns whether there is one. */
 function close({ form, parentElement }) {
   const menu = parentElement?.closest(".menu[open]");
   const cancel = form && first("a.cancel", form);
@@ -348,17 +351,10 @@ function close({ form, parentElement }) {
 }
 
 function step(distance) {
-  const items = all("[data-item]");
-  // After a decision, the next item is the one that came after the decided one.
-  const after = current ? "" : kept("getItem", "after");
-  const place = items.findIndex(({ dataset }) => dataset.key === after);
-  const index = place > 0 ? place - 1 : items.indexOf(currentItem());
-  const next = items[index < 0 && distance < 0 ? items.length - 1 : index + distance];
-  if (!next) return;
-  current = next.dataset.key ?? "";
-  next.tabIndex = -1;
-  next.focus({ preventScroll: true });
-  next.scrollIntoView({ block: "nearest" });
+  const from = currentItem() ?? document.activeElement;
+  const side = 16 + (distance > 0 ? 4 : 2);
+  const near = all("[data-item]").filter((item) => from.compareDocumentPosition(item) & side);
+  if (near[0]) reach(near.at(distance > 0 ? 0 : -1));
 }
 
 /** Returns the button of the current item, or the only one of the page. */
@@ -368,34 +364,35 @@ function buttonOf(action) {
   return item || buttons.length === 1 ? buttons[0] : undefined;
 }
 
-async function undo() {
+function undo() {
   const button = buttonOf("undo");
   const dialog = byId("confirm");
   if (!button || !dialog) return;
   byId("confirm-text").textContent = `${button.ariaLabel ?? button.textContent}?`;
   dialog.returnValue = "";
+  dialog.onclose = () => dialog.returnValue === "yes" && button.click();
   dialog.showModal();
-  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
-  if (dialog.returnValue === "yes") button.click();
 }
 
 function act(action, target) {
   const [name, view] = action.split(" ");
-  if (name === "next") step(1);
-  else if (name === "previous") step(-1);
-  else if (name === "undo") undo();
-  else if (name === "go") location.assign(VIEWS[view]);
-  else if (name === "help") byId("keys")?.showModal();
-  else if (name === "search") byId("find")?.focus();
-  else if (name === "open") target.matches("[data-item]") && first("a[href]", target)?.click();
-  else if (name !== "back") buttonOf(name)?.click();
-  else if (document.referrer.startsWith(`${location.origin}/`)) history.back();
+  const acts = {
+    next: () => step(1),
+    previous: () => step(-1),
+    undo,
+    go: () => location.assign(VIEWS[view]),
+    help: () => byId("keys")?.showModal(),
+    search: () => byId("find")?.focus(),
+    open: () => target.matches("[data-item]") && first("a[href]", target)?.click(),
+    back: () => document.referrer.startsWith(`${location.origin}/`) && history.back(),
+  };
+  (acts[name] ?? (() => buttonOf(name)?.click()))();
 }
 
 function listenToKeys() {
   const read = keyReader();
-  const isOff = () => stored("localStorage", "getItem", "keys") === "off";
-  document.addEventListener("keydown", (event) => {
+  const isOff = () => stored("localStorage", "keys") === "off";
+  document.onkeydown = (event) => {
     const { key, target } = event;
     const isCommand = event.ctrlKey || event.metaKey || event.altKey;
     const form = first("form[data-save]");
@@ -414,11 +411,11 @@ function listenToKeys() {
     const action = read(key, Date.now());
     if (action === "search") event.preventDefault(); // the box would get the key
     if (action) act(action, target);
-  });
+  };
   const off = byId("keys-off");
   if (!off) return;
   off.checked = isOff();
-  off.onchange = () => stored("localStorage", "setItem", "keys", off.checked ? "off" : "on");
+  off.onchange = () => stored("localStorage", "keys", off.checked ? "off" : "on");
 }
 
 // -- Start
@@ -426,6 +423,7 @@ function listenToKeys() {
 function start() {
   for (const part of all(LIVE)) served.set(part, part.outerHTML);
   showButtons(document);
+  showNotice();
   const on = (type, listen) => document.addEventListener(type, listen);
   on("input", ({ target }) => target.form && touched.add(target.form));
   on("click", ({ target }) => {
@@ -442,9 +440,10 @@ function start() {
   // The browser would leave the page, and its typed text.
   on("submit", (event) => {
     if (isOffline && event.target.method !== "dialog") event.preventDefault();
-    const items = all("[data-item]");
-    const index = items.indexOf(event.target.closest("[data-item]"));
-    kept("setItem", "after", items[index + 1]?.dataset.key ?? "");
+    const item = (event.submitter ?? event.target).closest("[data-item], #notice");
+    const part = item?.closest(LIVE);
+    const isBefore = (other) => other.compareDocumentPosition(item) === 4;
+    kept("acted", part ? `${part.id} ${all("[data-item]", part).filter(isBefore).length}` : "");
   });
   on("visibilitychange", () => isDue && refresh());
   addEventListener("pagehide", () => (isLeaving = true));

@@ -197,14 +197,9 @@ class RecordViewer:
 
 # --- Seen marks ---
 
-# Seen marks: up to which audit record the sessions with the same rights have seen everything.
-#
-# They are in a file of the state folder, `web-seen.json`: digest of the scopes → id of the
-# record.
-
 
 class SeenMarks:
-    """The seen marks of one vault. Several processes may use the same file."""
+    """In a file: digest of the scopes → id of the last record they saw. Several processes may use it."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / FILE

@@ -29,8 +29,6 @@ _ITEM = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\[[ xX]\][ \t]++)?(.*
 
 # --- Note sentences ---
 
-# The text of a note as sentences, each with its line, its days and how certain it is. Pure.
-
 
 class NoteSentence(NamedTuple):
     """An item or a line of a note."""
