@@ -310,7 +310,7 @@ class Ingest:
         """Returns what to write for `path`; None when there is nothing to write now."""
         place = self.layout.place(path)
         try:
-            note = self.read(path)
+            note = self.read(path, place)
         except NoteUnreadable:
             return None
         if note is None or place is None:

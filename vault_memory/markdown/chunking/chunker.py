@@ -279,7 +279,7 @@ class _Chunker:
         """Add a text as one chunk if it fits, otherwise as several. `line` is 0-based."""
         who, date, topic = fields
         line += 1
-        if len(text) > CAP or not text or text[0].isspace() or text[-1].isspace():
+        if len(text) > CAP or not text or text != text.strip():
             for stretch, first, last in cut(text, by_line=by_line):
                 if not MARKER.fullmatch(stretch):
                     self._chunks.append(

@@ -47,6 +47,10 @@ _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-
 _plain_word = re.compile("[a-z0-9]+")
 _inner_sign = re.compile(r"['-](?<=[^\W_].)(?=[^\W_])")
 """What a divided word has. The sign is first: a search for it is quick"""
+# Most texts have no sign or letter that is normalised. A list has its marker first.
+_ordinary = re.compile(r"(?:- )?+(?![.(])[ !\"$%(),./:-~\n\t]*+").fullmatch
+# The signs are first: a search for them is quick.
+_sign_of_name = re.compile(r"[#+*]|\.(?:(?<![^ ]\.)|(?<=\A\(\.))").search
 _accents = re.compile("[\u0300-\u036f]")
 _entity = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 # A reader sees one word in `**un**likely`.
@@ -119,6 +123,8 @@ def normalise(text: str, *, divided: bool = False) -> str:
 
     `divided` adds its divided words and numbers in one piece.
     """
+    if _ordinary(text) and " ." not in text:
+        return text
     if "*" in text:
         text = _emphasised_part.sub(r"\1\3\4", text)
     if "&" in text:
@@ -129,10 +135,7 @@ def normalise(text: str, *, divided: bool = False) -> str:
         text = text.translate(_latin_forms())
     else:
         text = _normal_form(clean(text))
-    raw = text.encode(errors="replace")
-    # Most texts have none of these signs, and these are the quickest tests for them.
-    has_sign = len(raw) != len(raw.translate(None, b"#+*"))
-    if has_sign or " ." in text or text.startswith((".", "(.")):
+    if _sign_of_name(text):
         text = compiled(_NAME_WITH_SIGNS).sub(_name_word, text)
     if divided and (in_one_piece := compounds_of(text)):
         text = " ".join([text, *in_one_piece])
