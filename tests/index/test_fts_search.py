@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.every import every
 from tests.search.library import library, put
-from vault_memory.index import fts_search, query_cache, term_volumes
+from vault_memory.index import fts_search, query_cache, schema, term_volumes
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import MOST, cached
 from vault_memory.rules.search import tokens
@@ -183,3 +183,25 @@ def test_each_chunk_has_the_length_that_the_full_text_has(versions):
         lengths = term_volumes.Lengths(index).of(index.connection, sizes)
 
         assert lengths == [term_volumes.words_of(size) for size in sizes.values()]
+
+
+def test_an_index_of_an_earlier_version_ranks_alike_until_it_is_built_again():
+    notes = {
+        (SCOPE, "a.md"): "# Red boats\n\n- red, red\n- **Red**: a boat\n",
+        (SCOPE, "b.md"): "- x\n",
+    }
+    new, old = library(notes, embedded=False), library({}, embedded=False)
+    old.connection.execute(
+        "DROP TABLE chunk_fts; CREATE VIRTUAL TABLE chunk_fts"
+        " USING fts5(scope, heading, who, body, content='', contentless_delete=1,"
+        f" tokenize=\"{' '.join(map(repr, schema.TOKENIZER))}\")"
+    )
+    for (scope, path), text in notes.items():
+        put(old, path, scope, text)
+
+    def scores(index):
+        scopes = index.scope_ids([SCOPE])
+        return fts_search.find(index, scopes, ["red", "boat"], NONE, most=9).by_word
+
+    assert scores(old) == scores(new)
+    assert len(set(scores(new)["red"].values())) == 2

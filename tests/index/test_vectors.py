@@ -217,3 +217,19 @@ def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
         )
         == 401
     )
+
+
+def test_the_first_model_gives_the_chunks_their_identities():
+    notes = {("user:ann", "a.md"): "# Tea\n\n## Cups\n- **Ann**: milk\n- x\x00y\n\nTea\n"}
+    stepwise = library(notes, embedded=False)
+    select = "SELECT text, identity FROM chunk ORDER BY ordinal"
+    assert {identity for _, identity in stepwise.connection.execute(select)} == {b""}
+    afresh = library({}, embedded=False)
+
+    model_of(stepwise)
+    model_of(afresh)
+    put(afresh, "a.md", "user:ann", *notes.values())
+
+    identities = dict(stepwise.connection.execute(select))
+    assert len(set(identities.values())) == 3
+    assert identities == dict(afresh.connection.execute(select))

@@ -1,17 +1,17 @@
 """Writes the chunks of one note into the index, and only those that differ.
 
-Two occurrences of a chunk are the same if identity, text, date and topic are equal; their position in
-the note may differ.
+Two occurrences of a chunk are the same if all but their position in the note is equal. The identity, the
+key of a vector, follows from that. An index without a model has none, as no vector is looked up.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count, repeat
+from operator import add as plus
 from operator import itemgetter, ne, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
-from vault_memory.index.term_volumes import Scopes
 from vault_memory.markdown.chunking import chunk_text
 from vault_memory.rules.search.tokens import normalise
 
@@ -55,15 +55,13 @@ class Delta(NamedTuple):
     removed: int = 0
 
     def __add__(self, other: "Delta") -> "Delta":  # type: ignore[override]
-        return Delta(
-            self.added + other.added, self.unchanged + other.unchanged, self.removed + other.removed
-        )
+        return Delta(*map(plus, self, other))
 
 
 Row = tuple[Any, ...]
-"""ordinal, first line, last line, date, identity, heading path, who, topic, text, other scope"""
-_Content = tuple[bytes, str | None, str, str, int | None]
-"""identity, date, topic, text, other scope"""
+"""note, scope, ordinal, first line, last line, date, heading path, who, topic, text, other scope"""
+_Content = tuple[str | None, str, str, str, str, int | None]
+"""date, heading path, who, topic, text, other scope"""
 _Position = tuple[int, int, int, int]
 """id, ordinal, first line, last line"""
 
@@ -92,9 +90,11 @@ class NoteChunks(NamedTuple):
     """The second scope of each chunk; empty when no chunk has one"""
 
 
-def insert(connection: Connection, content: NoteChunks) -> Delta:
-    """Write the chunks of a note that has no rows yet."""
-    return _write_change(connection, content, _compare({}, content))
+def insert(connection: Connection, contents: Iterable[NoteChunks]) -> Delta:
+    """Write the chunks of notes that have no rows yet."""
+    rows = [row for content in contents for row in _compare({}, content).added]
+    _write(connection, rows, [], [])
+    return Delta(added=len(rows))
 
 
 def replace(connection: Connection, content: NoteChunks) -> Delta:
@@ -119,9 +119,8 @@ def compare(connection: Connection, content: NoteChunks) -> ChunkChange:
 
 
 def _write_change(connection: Connection, content: NoteChunks, change: ChunkChange) -> Delta:
-    rows = _with_ids(connection, content.note, content.scope, change.added)
-    _write(connection, rows, change.moved, change.removed)
-    return Delta(len(rows), change.unchanged, len(change.removed))
+    _write(connection, change.added, change.moved, change.removed)
+    return Delta(len(change.added), change.unchanged, len(change.removed))
 
 
 def _compare(
@@ -133,29 +132,24 @@ def _compare(
     also = content.also
     added: list[Row] = []
     moved: list[_Position] = []
-    # Local names: this loop runs for each of many thousands of chunks.
-    identity_of = chunk_text.identity
-    embed_text = chunk_text.embed_text
     for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(chunks, start):
-        identity = identity_of(embed_text(heading, who, text))
         day = own_date.isoformat() if own_date else date
         second_scope = also[ordinal] if also else None
+        fields = (day, SEPARATOR.join(heading), who, topic, text, second_scope)
         # A new note has no rows to compare with.
-        twins = old and old.get((identity, day, topic, text, second_scope))
-        if twins:
+        if twins := old and old.get(fields):
             id_, *position = twins.pop()
             if position != [ordinal, first, last]:
                 moved.append((ordinal, first, last, id_))
             continue
-        path = SEPARATOR.join(heading)
-        added.append((ordinal, first, last, day, identity, path, who, topic, text, second_scope))
+        added.append((content.note, content.scope, ordinal, first, last, *fields))
     removed = [(twin[0],) for twins in old.values() for twin in twins]
     return ChunkChange(added, moved, removed, len(chunks) - len(added))
 
 
-def add(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
+def add(connection: Connection, rows: Sequence[Row]) -> None:
     """Write rows that `compare` returned."""
-    _write(connection, _with_ids(connection, note, scope, rows), [], [])
+    _write(connection, rows, [], [])
 
 
 def move(connection: Connection, moved: Sequence[_Position]) -> None:
@@ -184,8 +178,8 @@ def append(connection: Connection, content: NoteChunks) -> Delta:
     start = 0 if row is None or row[0] is None else row[0] + 1
     # `_compare` looks up `also` by ordinal.
     change = _compare({}, content)
-    rows = [(start + row[0], *row[1:]) for row in change.added]
-    add(connection, content.note, content.scope, rows)
+    rows = [(*row[:2], start + row[2], *row[3:]) for row in change.added]
+    add(connection, rows)
     return Delta(added=len(rows))
 
 
@@ -212,7 +206,7 @@ def _occurrences(
         condition = " AND ordinal >= ? AND ordinal < ?"
         bounds = (span.first, span.last)
     rows = connection.execute(
-        "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line"
+        "SELECT date, heading, who, topic, text, also, id, ordinal, first_line, last_line"
         " FROM chunk"
         f" WHERE note = ?{condition}"
         " ORDER BY ordinal DESC",
@@ -220,15 +214,29 @@ def _occurrences(
     )
     occurrences: dict[_Content, list[_Position]] = {}
     for row in rows:
-        occurrences.setdefault(row[:5], []).append(row[5:])
+        occurrences.setdefault(row[:6], []).append(row[6:])
     return occurrences
 
 
-def _with_ids(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> list[Row]:
-    """Return rows with the next ids, the note and the scope in front."""
-    row = connection.execute("SELECT max(id) FROM chunk").fetchone()
-    next_id = ((row[0] or 0) if row else 0) + 1
-    return [(id_, note, scope, *columns) for id_, columns in enumerate(rows, next_id)]
+def _with_ids(connection: Connection, rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the next ids in front, and the identity at the end."""
+    [(last_id, has_model)] = connection.execute(
+        "SELECT (SELECT max(id) FROM chunk), EXISTS (SELECT 1 FROM model)"
+    )
+    return [
+        (id_, *row, identity(row[6], row[7], row[9]) if has_model else b"")
+        for id_, row in enumerate(rows, (last_id or 0) + 1)
+    ]
+
+
+def embed_text(heading: str, who: str, text: str) -> str:
+    """Return the exact embed text of a row."""
+    return chunk_text.embed_text(tuple(filter(None, heading.split(SEPARATOR))), who, text)
+
+
+def identity(*fields: Any) -> bytes:
+    """Return the identity of a row, from its heading path, who and text."""
+    return chunk_text.identity(embed_text(*fields))
 
 
 def _write(
@@ -245,12 +253,14 @@ def _write(
             "UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved
         )
     if added:
-        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", added)
-        texts = [
-            ((scope, second_scope), heading, who, text)
-            for _, _, scope, *_, heading, who, _, text, second_scope in added
-        ]
-        _add_texts(connection, added[0][0], texts)
+        rows = _with_ids(connection, added)
+        connection.executemany(
+            "INSERT INTO chunk(id, note, scope, ordinal, first_line, last_line,"
+            " date, heading, who, topic, text, also, identity)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            rows,
+        )
+        _add_texts(connection, rows)
 
 
 # --- The stretch where two lists differ ---
@@ -308,40 +318,29 @@ def _differ(left: object, right: object) -> bool:
 # Searching is in `fts_search`.
 
 
-def _add_texts(
-    connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
-) -> None:
-    """Make chunks searchable: (scopes, heading path joined by `SEPARATOR`, who, text).
-
-    Their ids are consecutive, from `first_id` on.
-    """
-    # The chunks of a note share scopes and headings.
-    scope_tokens = {row[0]: _scope_tokens(row[0]) for row in rows}
+def _add_texts(connection: Connection, rows: Sequence[Row]) -> None:
+    """Make the last chunks searchable."""
+    # The chunks of a note share headings.
     headings = {
         heading: normalise(heading.replace(SEPARATOR, " "), divided=True)
-        for heading in {row[1] for row in rows}
+        for heading in {row[7] for row in rows}
     }
     connection.executemany(
-        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
-        (
+        "INSERT INTO chunk_fts(rowid, body, heading, who, scope) VALUES (?, ?, ?, ?, ?)",
+        [
             (
                 id_,
-                scope_tokens[scopes],
-                headings[heading],
-                normalise(who) if who else "",
                 normalise(
                     chunk_text.COMMENT.sub(" ", body) if "%%" in body else body, divided=True
                 ),
+                headings[heading],
+                normalise(who) if who else "",
+                f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}",
             )
-            for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
-        ),
+            for id_, _, scope, _, _, _, _, heading, who, _, body, also, _ in rows
+        ],
     )
-    term_volumes.add(connection, first_id, [row[0] for row in rows])
-
-
-def _scope_tokens(scopes: Scopes) -> str:
-    scope, also = scopes
-    return f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}"
+    term_volumes.add(connection, rows[0][0])
 
 
 def _remove_texts(connection: Connection, ids: Sequence[tuple[int]]) -> None:

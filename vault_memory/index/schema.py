@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MISSING = "missing"
 """The key under which an index stores how many notes it lacks, as the vault has too many files"""
-ANALYSIS = "3"
+ANALYSIS = "4"
 """The version of the rules that split text into words; a new version needs a new generation"""
 LINK = 4
 """`note_properties.Sort.LINK`, whose module a search without links need not load"""
@@ -70,8 +70,9 @@ def _create(connection: Connection) -> None:
             embedding BLOB NOT NULL,    -- float32, little-endian, unit length
             UNIQUE(identity, model)
         );
+        -- A word in the first column takes two bytes less.
         CREATE VIRTUAL TABLE chunk_fts USING fts5(
-            scope, heading, who, body, content='', contentless_delete=1, tokenize="{tokenizer}"
+            body, heading, who, scope, content='', contentless_delete=1, tokenize="{tokenizer}"
         );
     """)
 

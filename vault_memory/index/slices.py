@@ -65,8 +65,8 @@ def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
                 chunk_rows.move(index.connection, moved)
             yield Delta()
         for added in _sliced(change.added):
-            with _note(index, entry.path, mark) as note:
-                chunk_rows.add(index.connection, note, index.scope_id(entry.scope), added)
+            with _note(index, entry.path, mark):
+                chunk_rows.add(index.connection, added)
             yield Delta(added=len(added))
         with _note(index, entry.path, mark):
             index.finish_marked(entry)

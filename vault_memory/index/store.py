@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -299,9 +299,9 @@ class Index:
             self.remove(entry.path)
             row = None
         previous = self._recent.before(entry, row[2]) if row else None
-        self._recent.keep(entry)
         if row is None:
-            return self._put_new(scope, entry)
+            return self.put_new([entry])
+        self._recent.keep(entry)
         note = row[0]
         self._update_note(note, entry)
         if previous is not None:
@@ -312,14 +312,19 @@ class Index:
         content = NoteChunks(note, scope, entry.chunks, entry.date, also)
         return chunks.replace(self.connection, content)
 
-    def _put_new(self, scope: int, entry: IndexEntry) -> Delta:
-        values = (entry.path, scope, *_columns(entry), *entry.file)
-        self.connection.execute(_INSERT_NOTE, values)
-        note = self.connection.last_insert_rowid()
-        also = self.other_scopes(entry)
-        self._put_graph(note, scope, entry, also, is_new=True)
-        content = NoteChunks(note, scope, entry.chunks, entry.date, also)
-        return chunks.insert(self.connection, content)
+    def put_new(self, entries: Iterable[IndexEntry]) -> Delta:
+        """Write notes that are not indexed. Call it inside a transaction."""
+        contents: list[NoteChunks] = []
+        for entry in entries:
+            self._recent.keep(entry)
+            scope = self.scope_id(entry.scope)
+            values = (entry.path, scope, *_columns(entry), *entry.file)
+            self.connection.execute(_INSERT_NOTE, values)
+            note = self.connection.last_insert_rowid()
+            also = self.other_scopes(entry)
+            self._put_graph(note, scope, entry, also, is_new=True)
+            contents.append(NoteChunks(note, scope, entry.chunks, entry.date, also))
+        return chunks.insert(self.connection, contents)
 
     def _update_note(self, note: int, entry: IndexEntry) -> None:
         self.connection.execute(

@@ -6,6 +6,7 @@ numbers, so an index that was updated step by step has the same counts as a new 
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from sys import byteorder
 from typing import Any, NamedTuple
 
@@ -41,9 +42,9 @@ _ADD = """
     ON CONFLICT(scope, also) DO UPDATE
     SET chunks = chunks + excluded.chunks, words = words + excluded.words
 """
-
-Scopes = tuple[int, int | None]
-"""The first and the second scope of a chunk"""
+_SIZES = """
+    SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id
+"""
 
 
 class Volume(NamedTuple):
@@ -90,27 +91,16 @@ class Lengths:
         return list(map(memoryview(self._rows).cast("I").__getitem__, ids))
 
 
-def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None:
-    """Add chunks that are in the full text. Their ids are consecutive, from `first_id` on."""
-    rows: Any = connection.execute(
-        "SELECT sz FROM chunk_fts_docsize WHERE id BETWEEN ? AND ? ORDER BY id",
-        (first_id, first_id + len(scopes) - 1),
-    )
-    sizes = [size for (size,) in rows]
-    _change(connection, zip(scopes, sizes, strict=True), 1)
-    _put_lengths(connection, first_id, map(words_of, sizes))
+def add(connection: Connection, first_id: int) -> None:
+    """Add chunks that are in the full text: all with this id or a higher one, without a gap."""
+    rows: list[Any] = connection.execute(f"{_SIZES} >= ? ORDER BY c.id", (first_id,)).fetchall()
+    _change(connection, rows, 1)
+    _put_lengths(connection, first_id, [words_of(size) for _, _, size in rows])
 
 
 def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
     """Subtract chunks. Call it before they are deleted from the full text."""
-    rows = connection.executemany(
-        "SELECT c.scope, c.also, d.sz"
-        " FROM chunk c"
-        " JOIN chunk_fts_docsize d ON d.id = c.id"
-        " WHERE c.id = ?",
-        ids,
-    )
-    _change(connection, (((scope, also), size) for scope, also, size in rows), -1)
+    _change(connection, connection.executemany(f"{_SIZES} = ?", ids), -1)
 
 
 def fill(connection: Connection) -> None:
@@ -118,7 +108,7 @@ def fill(connection: Connection) -> None:
     rows: list[Any] = connection.execute(
         "SELECT c.scope, c.also, d.sz, c.id FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
     ).fetchall()
-    _change(connection, (((scope, also), size) for scope, also, size, _ in rows), 1)
+    _change(connection, [row[:3] for row in rows], 1)
     words = {id_: words_of(size) for _, _, size, id_ in rows}
     _put_lengths(connection, 0, (words.get(id_, 0) for id_ in range(max(words, default=0) + 1)))
 
@@ -146,33 +136,31 @@ def _blocks(connection: Connection, numbers: Iterable[int]) -> Iterator[tuple[in
     return iter(rows)
 
 
-def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int) -> None:
-    counts: dict[tuple[int, int], list[int]] = {}
-    total = [0, 0]
-    for (scope, also), size in chunks:
-        words = words_of(size)
-        for count in (counts.setdefault((scope, also or NOWHERE), [0, 0]), total):
-            count[0] += 1
-            count[1] += words
-    if not total[0]:
+def _change(
+    connection: Connection, rows: Iterable[tuple[int, int | None, bytes]], sign: int
+) -> None:
+    sizes: dict[tuple[int, int], list[bytes]] = {}
+    for scope, also, size in rows:
+        sizes.setdefault((scope, also or NOWHERE), []).append(size)
+    if not sizes:
         return
-    counts[NOWHERE, NOWHERE] = total
+    sizes[NOWHERE, NOWHERE] = list(chain.from_iterable(sizes.values()))
     connection.executemany(
         _ADD,
         [
-            (scope, also, sign * number, sign * words)
-            for (scope, also), (number, words) in counts.items()
+            (*scopes, sign * len(group), sign * words_of(b"".join(group)))
+            for scopes, group in sizes.items()
         ],
     )
     # Fault: a new index has no row for an empty scope, and both must be equal.
     if sign < 0:
         connection.executemany(
-            "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0", list(counts)
+            "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0", list(sizes)
         )
 
 
 def words_of(size: bytes) -> int:
-    """Return the words of a chunk from the sizes of its columns as FTS5 stores them.
+    """Return the words of chunks from the sizes of their columns as FTS5 stores them.
 
     A size is a varint: 7 bits a byte, the highest first.
     """

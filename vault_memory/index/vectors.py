@@ -7,9 +7,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Protocol
 
 from vault_memory.database.connection import Connection, load_vector_functions
-from vault_memory.index.chunk_rows import SEPARATOR
+from vault_memory.index import chunk_rows
 from vault_memory.index.filters import chunks_in, notes_with
-from vault_memory.markdown.chunking import chunk_text
 from vault_memory.rules.search import scoring
 from vault_memory.rules.search.scoring import Weights
 
@@ -32,7 +31,10 @@ def find_model(index: "Index", fingerprint: str) -> int | None:
 
 
 def model_id(index: "Index", fingerprint: str, name: str, dimensions: int) -> int:
-    """Return the id of a model, which is added if it is new. Call it inside a transaction."""
+    """Return the id of a model, which is added if it is new. Call it inside a transaction.
+
+    The first model of an index gives its chunks their identities.
+    """
     model = find_model(index, fingerprint)
     if model is not None:
         return model
@@ -40,7 +42,12 @@ def model_id(index: "Index", fingerprint: str, name: str, dimensions: int) -> in
         "INSERT INTO model(fingerprint, name, dimensions) VALUES (?, ?, ?)",
         (fingerprint, name, dimensions),
     )
-    return index.connection.last_insert_rowid()
+    model = index.connection.last_insert_rowid()
+    index.connection.create_scalar_function("identity", chunk_rows.identity, 3)
+    index.connection.execute(
+        "UPDATE chunk SET identity = identity(heading, who, text) WHERE identity = x''"
+    )
+    return model
 
 
 _MISSING = """
@@ -75,8 +82,7 @@ def pending(index: "Index", model: int, limit: int) -> list[tuple[bytes, str]]:
     )
     texts: dict[bytes, str] = {}
     for identity, heading, who, text in rows:
-        path = tuple(heading.split(SEPARATOR)) if heading else ()
-        texts[identity] = chunk_text.embed_text(path, who, text)
+        texts[identity] = chunk_rows.embed_text(heading, who, text)
     return list(texts.items())
 
 

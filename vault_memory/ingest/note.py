@@ -1,7 +1,7 @@
 """Indexes one complete note: parse, cut into chunks, keep equal chunks, in one transaction."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -135,15 +135,15 @@ def ingest_note(
         return index.put(entry)
 
 
-def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
+def ingest_entries(index: Index, entries: Sequence[IndexEntry]) -> Delta:
     """Writes many notes in one transaction. A crash loses the batch, never half a note."""
-    delta = Delta()
     with index.transaction():
-        parked = index.parked()
+        present = index.indexed_paths([entry.path for entry in entries])
+        delta = index.put_new(entry for entry in entries if entry.path not in present)
         for entry in entries:
-            if entry.path in parked:
+            if entry.path in present:
                 index.unpark(entry.path)
-            delta += index.put(entry)
+                delta += index.put(entry)
     return delta
 
 
