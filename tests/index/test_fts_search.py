@@ -194,7 +194,7 @@ def test_an_index_of_an_earlier_version_ranks_alike_until_it_is_built_again():
     old.connection.execute(
         "DROP TABLE chunk_fts; CREATE VIRTUAL TABLE chunk_fts"
         " USING fts5(scope, heading, who, body, content='', contentless_delete=1,"
-        f" tokenize=\"{' '.join(map(repr, schema.TOKENIZER))}\")"
+        f' tokenize="{" ".join(map(repr, schema.TOKENIZER))}")'
     )
     for (scope, path), text in notes.items():
         put(old, path, scope, text)

@@ -134,3 +134,21 @@ def test_a_reader_that_opens_during_changes_always_gets_a_complete_generation(ge
     reader.join()
 
     assert seen == {(1, 1)}
+
+
+def test_a_complete_generation_is_one_segment_with_a_log_of_its_own(generations):
+    def fill_in_batches(index):
+        for number in range(5):
+            with index.transaction():
+                index.put(entry(f"{number}.md"))
+
+    index = generations.build("rules", fill_in_batches)
+
+    assert index.connection.pragma("journal_mode") == "wal"
+    assert index.connection.pragma("synchronous") == 1
+    assert not index.connection.in_transaction
+    [(segments,)] = index.connection.execute("SELECT count(DISTINCT segid) FROM chunk_fts_idx")
+    assert segments == 1
+    # No pages remain of segments that were merged.
+    assert index.connection.pragma("freelist_count") == 0
+    index.close()

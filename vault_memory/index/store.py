@@ -115,7 +115,13 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write everything inside, or nothing. The write lock is taken at once, so reads stay true."""
+        """Write everything inside, or nothing. The write lock is taken at once, so reads stay true.
+
+        Inside of another transaction it is a part of that one.
+        """
+        if self.connection.in_transaction:
+            yield
+            return
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield

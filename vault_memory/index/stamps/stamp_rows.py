@@ -20,7 +20,7 @@ MISSING = 2
 
 
 class DueNote(NamedTuple):
-    """A note whose stamps are to be written."""
+    """A note whose stamps are due."""
 
     id: int
     path: str
@@ -29,7 +29,7 @@ class DueNote(NamedTuple):
 
 
 def due_notes(index: "Index", most: int) -> list[DueNote]:
-    """Returns the next notes whose stamps are to be written."""
+    """Returns the next notes whose stamps are due."""
     rows = index.connection.execute(
         "SELECT id, path, revision, bytes"
         " FROM note"
