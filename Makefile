@@ -13,7 +13,7 @@
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, budgets, readability, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
-#   make bench, make bench-recall DATA=/path, make docs, make clean
+#   make bench, make figures (README), make bench-recall DATA=/path, make docs, make clean
 
 # Fault: where the environment keeps Python from storing what it compiled, each worker and each program that a test
 # starts compiles everything again, which takes more than the tests.
@@ -23,7 +23,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run packages dist test test-clients test-clients-openclaw test-browser pictures browsers test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run packages dist test test-clients test-clients-openclaw test-browser pictures browsers test-deep test-portable test-installed check bench figures goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -268,6 +268,9 @@ goldens: $(STAMPS)/dev
 
 bench: $(STAMPS)/dev
 	@$(BIN)/python -m benchmarks
+
+figures: $(STAMPS)/dev
+	@$(BIN)/python -m benchmarks --readme
 
 bench-recall: $(STAMPS)/dev
 	@if [ -z "$(DATA)" ]; then echo "error: name the data: make bench-recall DATA=/path" >&2; exit 2; fi
