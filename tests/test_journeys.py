@@ -42,7 +42,8 @@ LIMITS = {
         # The notes that are not indexed are counted, and markers are taken out by the module that
         # knows items.
         # A turn asks first whether the vault has another owner: what it indexes is that person's.
-        "calls": 188,
+        # The lengths of new chunks are written with them.
+        "calls": 189,
         # Clients that wait for changes are answered. The upkeep of a vault, and the turns of its
         # sync, are modules without a thread, so that a host can have many of them.
         "modules": 52,
