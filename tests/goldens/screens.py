@@ -230,7 +230,7 @@ def wait_for(text: str, lines: Callable[[], list[str]]) -> None:
 
 def work_beside(outside: Outside, wait: Callable[[str], None]) -> None:
     """Save and remove notes beside a daemon, each after the line about the one before."""
-    wait("for user:tomas: quiet")
+    wait("for user:mira: quiet")
     note = outside.vault / MIRA
     note.write_text(note.read_text() + "- The new boat is called Sandpiper\n")
     wait(f"{MIRA} +1 −0 chunks")
