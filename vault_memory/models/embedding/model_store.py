@@ -15,6 +15,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -293,7 +294,8 @@ def _run(command: Sequence[str], partial: Path, wheel: Wheel, progress: Progress
             while process.poll() is None:
                 received = min(_largest_file(partial), wheel.size)
                 progress(name, received, wheel.size)
-                _wait(process)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
         except BaseException:
             # Fault: after Ctrl-C pip would go on alone.
             process.kill()
@@ -304,22 +306,14 @@ def _run(command: Sequence[str], partial: Path, wheel: Wheel, progress: Progress
     progress(name, wheel.size, wheel.size)
 
 
-def _wait(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return
-
-
 def _largest_file(folder: Path) -> int:
     """Return the size of the largest file below the folder; pip moves files meanwhile."""
     largest = 0
-    for path in folder.rglob("*"):
-        try:
-            largest = max(largest, path.stat().st_size)
-        except OSError:
-            # pip has moved the file since it was listed.
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            # Fault: pip has moved the file since it was listed.
+            with suppress(OSError):
+                largest = max(largest, Path(parent, name).stat().st_size)
     return largest
 
 
