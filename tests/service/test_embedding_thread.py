@@ -66,7 +66,10 @@ def eager(outside: Outside) -> AbstractContextManager[Running]:
 
 def missing(outside: Outside) -> int:
     """Chunks that have no vector."""
-    sql = "SELECT count(DISTINCT identity) FROM chunk WHERE identity NOT IN (SELECT identity FROM vector)"
+    sql = (
+        "SELECT count(DISTINCT heading || who || text) FROM chunk"
+        " WHERE identity NOT IN (SELECT identity FROM vector)"
+    )
     return int(rows(outside.state, sql)[0][0])
 
 
