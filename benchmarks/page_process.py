@@ -147,7 +147,6 @@ def page_process(place: Place, vault: Path, daemon_pid: int) -> Iterator[PagePro
         env=place.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     )
     try:

@@ -84,6 +84,17 @@
     return sum;
   },
 
+  /** When the largest text was painted, in milliseconds since the address was asked for. */
+  painted() {
+    return new Promise((resolve) => {
+      const observer = new PerformanceObserver((list) => {
+        observer.disconnect();
+        resolve(list.getEntries().at(-1).startTime);
+      });
+      observer.observe({ type: "largest-contentful-paint", buffered: true });
+    });
+  },
+
   labels() {
     return [...document.querySelectorAll("[aria-label]")].map((node) => node.ariaLabel);
   },

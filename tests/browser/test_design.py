@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,6 +210,22 @@ def test_nothing_moves_while_a_view_is_loaded(survey: Survey) -> None:
         return [str(view["shift"])] if view["shift"] > 0.02 else []
 
     assert not listed(survey, problems)
+
+
+def test_home_is_painted_as_early_as_a_view_without_content(lively: Opened) -> None:
+    """On a processor slowed four times. Milliseconds are the machine's, so a bare view is the scale."""
+    slowed = lively.tab.context.new_cdp_session(lively.tab)
+    slowed.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    painted: dict[str, list[float]] = {"/": [], "/nowhere": []}
+    for _ in range(5):
+        for path, moments in painted.items():
+            goto(lively.tab, path)
+            moments.append(lively.measure("painted"))
+    slowed.detach()
+
+    home, bare = map(median, painted.values())
+    print(f"largest contentful paint: {home:.0f} ms, of a bare view {bare:.0f} ms")
+    assert home <= 5 * bare
 
 
 def test_a_view_has_at_most_one_command(survey: Survey) -> None:
