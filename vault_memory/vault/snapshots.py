@@ -30,7 +30,7 @@ _HEAD = """
 _KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
 _SET_INO = f"UPDATE versions SET ino = ?3 WHERE id = ({_HEAD}) AND revision = ?2 AND ?3 != 0"
 _ADD = f"""
-    INSERT INTO versions(path, revision, at, by, kept, ino) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+    INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
     WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
     AND ?2 IS NOT (SELECT revision FROM versions WHERE id = ({_HEAD}))
 """
@@ -170,7 +170,7 @@ class Snapshots:
         """
         if kept:
             self._journal.change(_KEEP_HEAD, (path, revision))
-        self._journal.change(_ADD, (path, revision, at, by, int(kept), 0))
+        self._journal.change(_ADD, (path, revision, at, by, int(kept)))
         # Fault (A7): an editor that loaded the note before the bot's write drops the
         # bot's lines by its save.
         if by == "person":
@@ -203,11 +203,9 @@ class Snapshots:
         """Adds versions of notes that people saved, in one transaction."""
         with self._journal.transaction():
             for note in notes:
-                self.keep(note.raw, note.revision)
-                self._journal.change(
-                    _ADD, (note.path, note.revision, at, "person", 0, note.stat.ino)
-                )
-                self._journal.change(_ADD_UNJUDGED, (note.path,))
+                revision = self.keep(note.raw, note.revision)
+                self.add(note.path, revision, at=at, by="person")
+                self.note_file(note.path, revision, note.stat.ino)
 
     def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
         """Adds the versions of a restored vault."""
