@@ -11,7 +11,7 @@ from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Playwright
+    from playwright.sync_api import Browser, Page, Playwright, Route
 
 Web = Callable[..., WebProcess]
 
@@ -62,6 +62,25 @@ def test_a_search_below_the_box_answers_the_last_key(signed_in: Web, tab: "Page"
     expect(below).to_contain_text("No note has these words")
     expect(below).not_to_contain_text("Answers")
     expect(box).to_be_focused()
+
+
+def test_late_hits_do_not_cover_what_is_read_now(signed_in: Web, tab: "Page") -> None:
+    signed_in()
+    goto(tab, "/log")
+    script_runs(tab)
+    below = tab.locator("#found")
+    answers: "list[Route]" = []
+    tab.route(re.compile(r"/search\?"), lambda route: answers.append(route))
+
+    with tab.expect_request(re.compile(r"/search\?")):
+        tab.get_by_role("searchbox", name="Search memory").fill("spare keys")
+    tab.locator("h1").click()
+    with tab.expect_response(re.compile(r"/search\?")) as response:
+        answers[-1].continue_()
+    response.value.finished()
+    tab.evaluate("() => new Promise((then) => setTimeout(then))")
+
+    expect(below).to_be_empty()
 
 
 def test_a_hit_leads_to_its_line(signed_in: Web, tab: "Page") -> None:
@@ -214,6 +233,10 @@ def test_keys_lead_through_the_page_and_can_be_switched_off(signed_in: Web, tab:
     expect(box).to_be_focused()
     box.press_sequentially("gtu?")
     expect(box).to_have_value("gtu?")
+    # The hits lie over the heading.
+    expect(tab.locator("#found")).not_to_be_empty()
+    box.press("Escape")
+    expect(tab.locator("#found")).to_be_empty()
     tab.locator("h1").click()
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("heading", level=1)).to_have_text("67 notes are memory")

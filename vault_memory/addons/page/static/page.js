@@ -283,7 +283,9 @@ function searchAsTyped() {
     // A newer question has been asked meanwhile.
     if (!fresh || mine !== searches) return;
     if (!isView) {
-      const hits = address.search && fresh.getElementById("hits");
+      // Late hits would cover what is read now.
+      const isHere = document.activeElement?.closest("#search");
+      const hits = isHere && address.search && fresh.getElementById("hits");
       byId("found").replaceChildren(...(hits?.childNodes ?? []));
       return;
     }
@@ -342,6 +344,7 @@ const currentItem = () => document.activeElement.closest("[data-item], #notice")
 
 /** Closes the menu around an element, or leaves its form; returns whether there is one. */
 function close({ form, parentElement }) {
+  if (form?.id === "search") byId("found")?.replaceChildren();
   const menu = parentElement?.closest(".menu[open]");
   const cancel = form && first("a.cancel", form);
   if (menu) menu.open = false;
