@@ -69,7 +69,7 @@ def test_late_hits_do_not_cover_what_is_read_now(signed_in: Web, tab: "Page") ->
     goto(tab, "/log")
     script_runs(tab)
     below = tab.locator("#found")
-    answers: "list[Route]" = []
+    answers: list[Route] = []
     tab.route(re.compile(r"/search\?"), lambda route: answers.append(route))
 
     with tab.expect_request(re.compile(r"/search\?")):
