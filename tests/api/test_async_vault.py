@@ -32,8 +32,8 @@ def test_it_has_every_call_of_the_vault_under_the_same_name():
 
     missing = calls - set(vars(AsyncVaultMemory))
 
-    # The memory tool is used from the thread of its model.
-    assert missing == {"memory_tool"}
+    # Both are used from the thread of their model or their server.
+    assert missing == {"memory_tool", "as_seen_by"}
     for name in calls - missing:
         ours = inspect.signature(getattr(AsyncVaultMemory, name)).parameters
         assert list(ours) == list(inspect.signature(getattr(VaultMemory, name)).parameters)

@@ -1,10 +1,14 @@
 """Whom a bot serves opens scopes: some to read and write, one to read for everybody."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from vault_memory import Caller, UsageError, VaultMemory
+from vault_memory.api import query_or_local
+from vault_memory.api.scoped_vault import ScopedVault
+from vault_memory.errors import NoteNotFound
 from vault_memory.rules.paths.layout import Layout
 
 HERE = Layout(user="main")
@@ -66,6 +70,60 @@ def test_a_global_note_is_in_every_prompt_and_a_personal_one_only_in_its_owners(
         assert "shut on Mondays" in block
         assert ("quokkas" in block, "axolotls" in block) == (user == "mira", user == "tomas")
         assert "Tuesdays" not in block
-        assert caller.may_read("groups/global/MEMORY.md", memory.layout)
-        assert not caller.may_read("groups/club/MEMORY.md", memory.layout)
-        assert not caller.may_read("groups/global/INBOX.md", memory.layout)
+        view = memory.as_seen_by(caller)
+        assert view.may_read("groups/global/MEMORY.md")
+        assert not view.may_read("groups/club/MEMORY.md")
+        assert not view.may_read("groups/global/INBOX.md")
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> Iterator[ScopedVault]:
+    """The vault as its user mira sees it, with a stale note of hers and one of ann's."""
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path.parent / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
+    with VaultMemory.open(tmp_path, environment=environment) as memory:
+        yield memory.as_seen_by(Caller("mira"))
+
+
+def test_a_note_is_read_by_its_scope_and_only_if_search_reads_it(view: ScopedVault):
+    readable = {
+        "Users/mira/memories/boats.md": True,
+        "Users/mira/bot/config/USER.md": True,
+        "Users/mira/bot/config/INBOX.md": False,
+        "Users/ann/memories/boats.md": False,
+        "groups/global/memory/x.md": True,
+        "memory/boats.md": False,
+        "elsewhere.txt": False,
+    }
+
+    assert {path: view.may_read(path) for path in readable} == readable
+
+
+def test_a_note_is_open_by_its_scope_even_if_search_does_not_read_it(view: ScopedVault):
+    assert view.scope_of("Users/mira/bot/config/INBOX.md") == "user:mira"
+    assert not view.scope_of("groups/global/memory/x.md"), "it may be read, and not be written"
+    with pytest.raises(NoteNotFound):
+        view.note("Users/ann/memories/boats.md")
+
+
+@pytest.mark.parametrize("call", ["search", "context"])
+def test_an_answer_names_no_stale_note_of_others_and_no_unknown_scope(
+    view: ScopedVault, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    own, other = "Users/mira/memories/a.md", "Users/ann/memories/a.md"
+    stale = {"stale_files": [other, own], "semantic": "off", "reason": "no /home/ann/model here"}
+    asked: list[Sequence[str]] = []
+
+    def answer(memory: VaultMemory, text: str, scopes: Sequence[str], options: object):
+        asked.append(scopes)
+        return {"hits": [], "unknown_scopes": ["user:x"], "freshness": stale}
+
+    monkeypatch.setattr(query_or_local, call, answer)
+
+    assert view.ask(call, "boats", ["user:mira", "user:ann"], {}) == {
+        "hits": [],
+        "freshness": {"stale_files": [own], "semantic": "off", "reason": "no … here"},
+    }
+    assert asked == [["user:mira"]]

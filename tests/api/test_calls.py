@@ -30,6 +30,7 @@ CALLS: dict[str, Call] = {
     "inbox": lambda memory: memory.inbox(),
     "index": lambda memory: memory.index(),
     "log": lambda memory: memory.log(),
+    "as_seen_by": lambda memory: memory.as_seen_by(Caller("alice")).notes(),
     "memory_tool": lambda memory: memory.memory_tool(user="alice"),
     "notes": lambda memory: memory.notes(),
     "read": lambda memory: memory.read(NOTE),

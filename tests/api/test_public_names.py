@@ -40,7 +40,7 @@ PART_CALLS = [
     for name, member in vars(part).items()
     if inspect.isfunction(member) and (name == "__call__" or not name.startswith("_"))
 ]
-MOST_NAMES = 30
+MOST_NAMES = 31
 
 
 @every("name", vault_memory.__all__)

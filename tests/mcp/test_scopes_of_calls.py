@@ -23,7 +23,9 @@ from vault_memory.mcp.protocol_results import FUNCTIONS
 from vault_memory.mcp.tools import TOOLS
 from vault_memory.rules.paths.scopes import Caller
 
-NO_CALL = {"scopes", "reads", "may_read", "notes", "open_conversation"}
+NO_CALL = {"scopes", "reads", "may_read", "notes", "open_conversation"} | {
+    *("ask", "calls", "clean", "note", "scope_of")
+}
 """What a view tells a door about its caller"""
 CHANGES = {
     "record_turn",
@@ -69,7 +71,7 @@ def said_by(memory: VaultMemory, caller: Caller, call: Call, probe: str) -> Iter
     """What a call says to each request with a text: its answer, or its error."""
     for request in requests_of(call, probe):
         try:
-            answer = getattr(ScopedVault(memory, caller), call.name)(request)
+            answer = getattr(memory.as_seen_by(caller), call.name)(request)
         except VaultMemoryError as error:
             yield f"{error.message} {error.hint} {json.dumps(error.details, default=str)}"
         else:

@@ -28,21 +28,18 @@ class AsyncPart:
 
     async def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the part itself, as in `await memory.facts(scopes=[...])`."""
-
-        def call(vault: VaultMemory) -> Any:
-            return getattr(vault, self._name)(*arguments, **keywords)
-
-        return await self._memory.run(call)
+        return await self._memory.run(
+            lambda vault: getattr(vault, self._name)(*arguments, **keywords)
+        )
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         if name.startswith("_"):
             raise AttributeError(name)
 
         async def call(*arguments: Any, **keywords: Any) -> Any:
-            def call_in_thread(vault: VaultMemory) -> Any:
-                return getattr(getattr(vault, self._name), name)(*arguments, **keywords)
-
-            return await self._memory.run(call_in_thread)
+            return await self._memory.run(
+                lambda vault: getattr(getattr(vault, self._name), name)(*arguments, **keywords)
+            )
 
         return call
 
@@ -69,21 +66,24 @@ class AsyncVaultMemory:
     cancelled before it starts is not made; one that has started comes to its end.
     """
 
+    facts: AsyncPart
+    source: AsyncPart
+    edits: AsyncPart
+    conflicts: AsyncPart
+    sync: AsyncPart
+    conversations: AsyncPart
+    searcher: AsyncPart
+    learning: AsyncPart
+    forgetting: AsyncPart
+    transfer: AsyncPart
+
     def __init__(self, vault: VaultMemory, threads: ThreadPoolExecutor) -> None:
         """Use `AsyncVaultMemory.open` instead."""
         self.vault = vault
         self.root = vault.root
         self.layout = vault.layout
-        self.facts = AsyncPart(self, "facts")
-        self.source = AsyncPart(self, "source")
-        self.edits = AsyncPart(self, "edits")
-        self.conflicts = AsyncPart(self, "conflicts")
-        self.sync = AsyncPart(self, "sync")
-        self.conversations = AsyncPart(self, "conversations")
-        self.searcher = AsyncPart(self, "searcher")
-        self.learning = AsyncPart(self, "learning")
-        self.forgetting = AsyncPart(self, "forgetting")
-        self.transfer = AsyncPart(self, "transfer")
+        for name in AsyncVaultMemory.__annotations__:
+            setattr(self, name, AsyncPart(self, name))
         self._threads = threads
         self._closing: asyncio.Future[None] | None = None
 

@@ -4,7 +4,6 @@ Both answers are of the JSON contract, so the faces do not need to know who answ
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
 from vault_memory.api import json_contract
@@ -101,36 +100,24 @@ def _may_load(memory: "VaultMemory") -> bool:
     settings = memory.vault.config.embedding
     if settings.kind == "off":
         return False
+    reason = NO_VECTORS
     # Asked first: without vectors, no module of a model is imported.
-    if not has_vectors(memory.vault.indexing.index()):
-        semantic.reason = NO_VECTORS
-        return False
-    reason = embedders.available(settings, cache=semantic.cache)
-    if reason:
-        semantic.reason = reason
-        return False
-    # Fault: a large model or a slow server would delay a search by words.
-    if not embedders.loads_quickly(settings, cache=semantic.cache):
-        semantic.reason = TOO_SLOW
-        return False
-    return True
+    if has_vectors(memory.vault.indexing.index()):
+        reason = embedders.available(settings, cache=semantic.cache)
+        # Fault: a large model or a slow server would delay a search by words.
+        if not reason and not embedders.loads_quickly(settings, cache=semantic.cache):
+            reason = TOO_SLOW
+    semantic.reason = reason or semantic.reason
+    return not reason
 
 
 def _given(options: "SearchOptions | ContextOptions") -> dict[str, Any]:
     """The options for the daemon, as JSON. An empty text or list is no option."""
     return {
-        name: _as_json(value)
+        name: as_json(value)
         for name, value in options.items()
         if value is not False and value not in (None, "", ()) and name != "refresh"
     }
-
-
-def _as_json(value: object) -> object:
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, tuple | set | frozenset):
-        return list(value)
-    return value
 
 
 def _ask(

@@ -50,12 +50,12 @@ def masked_source(memory: "VaultMemory", answer: Answer) -> dict[str, Any]:
 def _masked_turn(memory: "VaultMemory", turn: Answer) -> dict[str, Any]:
     """Return a turn and its neighbours without the secrets in them."""
 
-    def spoken(words: Answer) -> dict[str, Any]:
-        return {**words, "text": masked(memory, words["text"])}
+    def spoken(words: Answer) -> Any:
+        return words and {**words, "text": masked(memory, words["text"])}
 
     return {
         **turn,
-        "turn": spoken(turn["turn"]) if turn["turn"] else None,
+        "turn": spoken(turn["turn"]),
         "before": list(map(spoken, turn["before"])),
         "after": list(map(spoken, turn["after"])),
     }

@@ -1,10 +1,11 @@
-"""A vault as one caller sees it: the only way from a server for bots to the notes.
+"""A vault as one caller sees it: the only way from a server, or from the page, to the notes.
 
 Each call of `contract.calls` is a method: it takes the request of the call, and returns its answer
-in the JSON contract. What lies outside the scopes of the caller is answered as if it did not exist.
+in the JSON contract. The page shows more than a bot gets, by `calls` and `note`. What lies outside
+the scopes of the caller is answered as if it did not exist.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -29,6 +30,20 @@ PROPOSED = "proposed"
 """Why a fact remains: its removal waits for the person"""
 
 
+class ScopedCalls:
+    """Calls of a vault, or of a part of it, with arguments that cannot be left out or changed."""
+
+    def __init__(self, calls: Any, **fixed: object) -> None:
+        self._calls = calls
+        self._fixed = fixed
+
+    def __getattr__(self, name: str) -> "ScopedCalls":
+        return ScopedCalls(getattr(self._calls, name), **self._fixed)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._calls(*arguments, **options, **self._fixed)
+
+
 class ScopedVault:
     """One vault, as one caller sees it."""
 
@@ -46,9 +61,32 @@ class ScopedVault:
         """The scopes that may be read; some of them may not be written."""
         return self.caller.reads(self._memory.layout)
 
+    @property
+    def calls(self) -> ScopedCalls:
+        """The calls of the vault that take scopes, with the open ones."""
+        return ScopedCalls(self._memory, scopes=self.scopes)
+
+    def note(self, note: str) -> ScopedCalls:
+        """Return the calls about a note of the open scopes. Raises BadPath, NoteNotFound."""
+        return ScopedCalls(self._memory, note=self._path(note, self.scope_of))
+
+    def _path(self, note: str, is_open: Callable[[str], object]) -> str:
+        path = inside(note)
+        # Fault (H124): another error than for a missing note would tell which notes other
+        # people have.
+        if not is_open(path):
+            raise NoteNotFound(path)
+        return path
+
     def may_read(self, note: str) -> bool:
-        """Whether the caller may read a note."""
-        return self.caller.may_read(note, self._memory.layout)
+        """Whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
+        place = self._memory.layout.place(note)
+        return place is not None and place.indexed and place.scope in self.reads
+
+    def scope_of(self, note: str) -> str:
+        """The open scope of a note, also of one that search does not read; else ""."""
+        place = self._memory.layout.place(note)
+        return place.scope if place is not None and place.scope in self.scopes else ""
 
     def notes(self) -> NoteList:
         """The notes that search reads for the caller, sorted by path."""
@@ -62,29 +100,36 @@ class ScopedVault:
 
     def search(self, request: "requests.SearchRequest") -> Answer:
         """Find the lines that answer a question."""
-        answer = query_or_local.search(
-            self._memory, request.query, scopes=self.reads, options=read_request.options(request)
-        )
-        hits = said_secrets.masked_hits(self._memory, answer["hits"])
-        return self._shown({**answer, "hits": hits})
+        answer = self.ask("search", request.query, self.reads, read_request.options(request))
+        return {**answer, "hits": said_secrets.masked_hits(self._memory, answer["hits"])}
 
     def context(self, request: "requests.ContextBody") -> Answer:
         """Compose the memory block for a prompt."""
-        scopes = self.reads
-        self._memory.learning.commit_before(request.session, scopes)
+        self._memory.learning.commit_before(request.session, self.reads)
         options = read_request.options(request) | {"private": self.caller.private}
-        answer = query_or_local.context(
-            self._memory, request.prompt, scopes=scopes, options=options
-        )
-        return self._shown(answer)
+        answer: Answer = self.ask("context", request.prompt, self.reads, options)
+        return answer
 
-    def _shown(self, answer: Answer) -> Answer:
-        """The answer without names of notes of others, and without folders of the machine."""
-        payload = self.caller.shown(answer, self._memory.layout)
-        freshness = payload["freshness"]
-        # Fault: folders of the machine contain names of its users.
-        reason = without_paths(str(freshness["reason"]), folders_of(self._memory))
-        return {**payload, "freshness": {**freshness, "reason": reason}}
+    def ask(self, call: str, text: str, scopes: Sequence[str], options: Any) -> Any:
+        """Return the answer of `search` or `context` from those of these scopes that may be read.
+
+        It has no names of notes of others, and no folders of the machine.
+        """
+        seen = [scope for scope in scopes if scope in self.reads]
+        run = getattr(query_or_local, call)
+        answer = run(self._memory, text, scopes=seen, options=options)
+        freshness = answer["freshness"]
+        stale = list(filter(self.may_read, freshness["stale_files"]))
+        reason = self.clean(freshness["reason"])
+        answer["freshness"] = {**freshness, "stale_files": stale, "reason": reason}
+        # The scopes come from the configuration: a model that asks cannot correct them.
+        answer.pop("unknown_scopes", None)
+        return answer
+
+    def clean(self, text: str) -> str:
+        """The text without folders of the machine."""
+        # Fault: they contain names of its users.
+        return without_paths(text, folders_of(self._memory))
 
     # ---- conversations ---------------------------------------------------------------
 
@@ -189,11 +234,7 @@ class ScopedVault:
 
     def read_note(self, request: "requests.NoteRequest") -> "answers.NoteTextJson":
         """Return one note as it is now. Raises NoteNotFound, for a note of another person, too."""
-        path = inside(request.note)
-        # Fault (H124): another error than for a missing note would tell which notes other
-        # people have.
-        if not self.may_read(path):
-            raise NoteNotFound(path)
+        path = self._path(request.note, self.may_read)
         answer: answers.NoteTextJson = as_json(self._memory.read(path))
         if path.endswith(".jsonl"):
             answer["text"] = said_secrets.masked_lines(self._memory, answer["text"])

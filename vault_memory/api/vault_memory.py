@@ -6,7 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from vault_memory.api import doctor as api_doctor
-from vault_memory.api import status_report
+from vault_memory.api import scoped_vault, status_report
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
 from vault_memory.conversations.calls import RecordOptions
@@ -22,6 +22,7 @@ from vault_memory.rules.paths import scopes
 from vault_memory.search.calls import SearchCalls, SearchOptions
 
 if TYPE_CHECKING:
+    from vault_memory.api.scoped_vault import ScopedVault
     from vault_memory.context.blocks import ContextBlock
     from vault_memory.contract import Origin, RecordMode, Role, Source
     from vault_memory.contract.status_answers import StatusJson
@@ -63,6 +64,10 @@ class VaultMemory(VaultParts):
     `forgetting`, `transfer`. `vault`, `root` and `layout` describe what was opened. A wrong value
     raises UsageError. All errors are VaultMemoryError, with `code` and `hint`.
     """
+
+    def as_seen_by(self, caller: "scopes.Caller") -> "ScopedVault":
+        """Return this vault with the scopes of a caller; what they may not see is absent there."""
+        return scoped_vault.ScopedVault(self, caller)
 
     # ---- the state of the vault ------------------------------------------------------
 
@@ -163,8 +168,7 @@ class VaultMemory(VaultParts):
 
     def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
         """Make Anthropic's memory tool over the notes of a person, or of a channel."""
-        who = scopes.Caller(user, channel, private=private)
-        return tool.MemoryTool(self.edits, who)
+        return tool.MemoryTool(self.edits, scopes.Caller(user, channel, private=private))
 
     # ---- edits -----------------------------------------------------------------------
 

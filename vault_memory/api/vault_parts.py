@@ -67,14 +67,7 @@ class VaultParts:
 
     def __getattr__(self, name: str) -> Any:
         # Most commands need none of these, and a start must not load their modules.
-        calls: (
-            ConflictCalls
-            | FactCalls
-            | LearningCalls
-            | ProvenanceCalls
-            | ForgettingCalls
-            | SyncCalls
-        )
+        calls: Any
         match name:
             case "conflicts":
                 calls = conflict_calls.ConflictCalls(self.edits)

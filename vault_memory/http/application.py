@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.addons import table
 from vault_memory.api.metrics import Metrics
-from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import (
     CALLER,
@@ -167,7 +166,7 @@ async def _answer(memory: VaultMemory, call: Call, request: Request) -> Response
     caller: Caller = request.scope["state"][CALLER]
     try:
         payload = await _payload(request, call)
-        run = getattr(ScopedVault(memory, caller), call.name)
+        run = getattr(memory.as_seen_by(caller), call.name)
         # Vaults are files, and files block: the call runs in a thread.
         return reply(await anyio.to_thread.run_sync(run, payload))
     except VaultUnavailable:

@@ -1,7 +1,6 @@
 """The caller that a server serves, and the notes that the caller may read."""
 
 from vault_memory.api.redact_paths import folders_of, hidden, without_paths
-from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
@@ -30,7 +29,7 @@ class Serving:
     def __init__(self, memory: VaultMemory, caller: Caller, session: str = "") -> None:
         """`session` is the conversation of the request, if the host names it."""
         self.memory = memory
-        self.view = ScopedVault(memory, caller)
+        self.view = memory.as_seen_by(caller)
         self._session = session
 
     def of_session(self, session: str) -> "Serving":

@@ -146,9 +146,7 @@ class MemoryFolder:
 
     def _is_in_folder(self, note: str) -> bool:
         place = self._layout.place(note)
-        if place is None:
-            return False
-        return place.kind in KINDS and place.scope in self._scopes
+        return place is not None and place.kind in KINDS and place.scope in self._scopes
 
 
 def _is_file(folder: str, names: set[str]) -> bool:

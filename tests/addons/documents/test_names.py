@@ -12,7 +12,6 @@ from tests.scenarios.outside import Outside
 from vault_memory.addons import table
 from vault_memory.addons.documents import SUFFIXES, pdf_reader
 from vault_memory.addons.documents.document_index import place_of
-from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.contract.requests import SearchRequest
 from vault_memory.rules.paths.layout import Layout
@@ -64,7 +63,7 @@ def test_nobody_finds_the_documents_of_another_scope(vault: Outside, memory: Vau
     unread = vault.search("turbidity", "--user", "mira")
     vault.ok("index")
     found = vault.search("turbidity", "--user", "mira")
-    view = ScopedVault(memory, Caller(user="alex"))
+    view = memory.as_seen_by(Caller(user="alex"))
     served = view.search(SearchRequest(query="turbidity"))
 
     assert set(places(unread)) == set(places(found)) == {f"{MIRA}/turbidity.pdf"}

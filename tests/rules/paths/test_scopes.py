@@ -1,7 +1,5 @@
 """Which scopes a caller opens: a person alone, in a room that others read, and the owner of the vault."""
 
-from typing import Any
-
 import pytest
 
 from tests.every import every
@@ -104,34 +102,3 @@ def test_a_person_who_can_read_nothing_is_warned_without_the_names_of_others(
     assert found.endswith(warned)
     assert bool(found) == bool(warned)
     assert "ann" not in found
-
-
-@every(
-    ("path", "readable"),
-    [
-        ("Users/mira/memories/boats.md", True),
-        ("Users/mira/bot/config/USER.md", True),
-        ("Users/mira/bot/config/INBOX.md", False),
-        ("Users/ann/memories/boats.md", False),
-        ("groups/global/memory/x.md", True),
-        ("memory/boats.md", False),
-        ("elsewhere.txt", False),
-    ],
-)
-def test_a_note_is_read_by_its_scope_and_only_if_search_reads_it(path: str, readable: bool) -> None:
-    assert Caller("mira").may_read(path, LAYOUT) is readable
-
-
-def test_an_answer_names_no_stale_note_of_others_and_no_unknown_scope() -> None:
-    own, other = "Users/mira/memories/a.md", "Users/ann/memories/a.md"
-    found: dict[str, Any] = {
-        "hits": [],
-        "unknown_scopes": ["user:x"],
-        "freshness": {"stale_files": [other, own], "semantic": "off"},
-    }
-
-    assert Caller("mira").shown(found, LAYOUT) == {
-        "hits": [],
-        "freshness": {"stale_files": [own], "semantic": "off"},
-    }
-    assert found["freshness"]["stale_files"] == [other, own]

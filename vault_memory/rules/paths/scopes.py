@@ -4,8 +4,8 @@ A caller is the person whom a bot serves, perhaps in a channel. A face builds a 
 configuration, its command line or a token, never from words of a model.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Self
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.layout import Layout
@@ -113,17 +113,3 @@ class Caller(_CallerFields):
         # Fault: a model must not read who else is in the vault, save the owner of all of it.
         owner = "others" if people - {f"user:{layout.user}"} else layout.user
         return f"{self.user} can read no note of this vault: the notes belong to {owner}"
-
-    def may_read(self, path: str, layout: Layout) -> bool:
-        """Returns whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
-        place = layout.place(path)
-        return place is not None and place.indexed and place.scope in self.reads(layout)
-
-    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-        """Returns an answer without names of stale notes that the caller may not read."""
-        freshness = found["freshness"]
-        readable = [path for path in freshness["stale_files"] if self.may_read(path, layout)]
-        answer = {**found, "freshness": {**freshness, "stale_files": readable}}
-        # The scopes come from the configuration: a model that asks cannot correct them.
-        answer.pop("unknown_scopes", None)
-        return answer
