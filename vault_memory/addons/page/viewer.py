@@ -1,9 +1,9 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -17,17 +17,15 @@ from vault_memory.addons.page.viewers.fact_viewer import FactViewer
 from vault_memory.addons.page.viewers.note_viewer import NoteViewer
 from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer
 from vault_memory.addons.page.viewers.setup_viewer import FirstRun, SetupViewer, first_run
-from vault_memory.api import json_contract, query_or_local
+from vault_memory.api import json_contract
 from vault_memory.api.daemon_client import ask
-from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.context.calls import ContextOptions
 from vault_memory.errors import VaultMemoryError
+from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
-    from vault_memory.contract import FreshnessJson
-    from vault_memory.contract.answers import ContextBlockJson, RememberedJson, SearchAnswerJson
+    from vault_memory.contract.answers import RememberedJson, SearchAnswerJson
     from vault_memory.contract.source_answers import SourceJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.conflict_copy import ConflictCopy
@@ -35,42 +33,17 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
     from vault_memory.edits.versions import Waiting
     from vault_memory.rules.edits.audit_record import Proposal
-    from vault_memory.rules.paths.scopes import Caller
+    from vault_memory.rules.paths.layout import Layout
 
 
-class ScopedCalls:
-    """Calls of a vault, or of a part of it, each with the scopes of the session.
+class SessionCaller(Caller):
+    """Somebody at the page, who sees the notes of some people or of all."""
 
-    No call can be made without them, or with others.
-    """
+    opened: tuple[str, ...] = ()
 
-    def __init__(self, calls: Any, scopes: Sequence[str]) -> None:
-        self._calls = calls
-        self._scopes = scopes
-
-    def __getattr__(self, name: str) -> "ScopedCalls":
-        return ScopedCalls(getattr(self._calls, name), self._scopes)
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self._calls(*arguments, **options, scopes=self._scopes)
-
-
-class NightViewer:
-    """The nights of a vault, as one session may see them."""
-
-    def __init__(self, memory: VaultMemory, scopes: Collection[str]) -> None:
-        self._memory = memory
-        self._scopes = scopes
-
-    def reports(self) -> list[Any]:
-        """Return the reports of the nights, newest first."""
-        return self._memory.learning.night_reports(list(self._scopes))
-
-    def next_begins(self) -> str:
-        """Return when the next night begins, ISO 8601; empty when nights are switched off."""
-        if not self._memory.vault.config.sleep_cycle.enabled:
-            return ""
-        return self._memory.learning.next_night().isoformat()
+    def scopes(self, layout: "Layout") -> tuple[str, ...]:
+        """Returns the scopes of the session."""
+        return self.opened
 
 
 def as_html(report: str) -> Markup:
@@ -102,14 +75,16 @@ class Viewer:
         self.csrf = access.csrf
         self.shared = shared
         self._memory = memory
-        self.calls = ScopedCalls(memory, self.scopes)
+        caller = SessionCaller(memory.layout.user or "page")
+        caller.opened = access.scopes
+        self.vault = memory.as_seen_by(caller)
+        self.calls = self.vault.calls
         self.notes = NoteViewer(memory, self.scopes)
         self.records = RecordViewer(memory, self.scopes, sees_all=self.sees_all)
         """the audit"""
-        self.nights = NightViewer(memory, self.scopes)
         self.facts = FactViewer(memory, self.scopes)
         """facts, and who or what they are about"""
-        self.proposals = ProposalViewer(memory, self.scopes, self.notes.sees)
+        self.proposals = ProposalViewer(memory, self.scopes, self.vault.scope_of)
         """the inbox"""
 
     # ---- the frame of each view --------------------------------------------------------
@@ -143,21 +118,17 @@ class Viewer:
     def state(self) -> VaultState:
         """The state of the vault."""
         stale = self._memory.searcher.freshness().stale_files
-        readable = [note for note in stale if self.notes.sees(note)]
+        readable = [note for note in stale if self.vault.scope_of(note)]
         return shared_answers.describe(self._memory, readable)
-
-    def clean(self, text: str) -> str:
-        """A text without folders of the machine."""
-        return without_paths(text, folders_of(self._memory))
 
     def reason(self, error: VaultMemoryError) -> str:
         """What an error says, without folders of the machine."""
-        return self.clean(f"{error.message}; {error.hint}")
+        return self.vault.clean(f"{error.message}; {error.hint}")
 
     def waiting(self) -> "list[Waiting]":
         """The writes that wait until their notes can be written."""
         writes = self._memory.edits.waiting()
-        return [write for write in writes if self.notes.sees(write.note)]
+        return [write for write in writes if self.vault.scope_of(write.note)]
 
     def save(self, note: str, text: bytes, base: bytes) -> "Edit":
         """Writes a whole note. Raises SaveConflict, NoteGone, NotSavable."""
@@ -216,7 +187,7 @@ class Viewer:
     def examine(self) -> "list[Check]":
         """What `doctor` finds now, without places of the machine."""
         return [
-            replace(check, reason=self.clean(check.reason), fix=self.clean(check.fix))
+            replace(check, reason=self.vault.clean(check.reason), fix=self.vault.clean(check.fix))
             for check in self._memory.doctor()
         ]
 
@@ -226,7 +197,7 @@ class Viewer:
         status = vitals["sync"] if vitals else self._memory.sync.status()
         return status and {
             **status,
-            "reason": self.clean(status["reason"]),
+            "reason": self.vault.clean(status["reason"]),
             "errors": self._readable(status["errors"]),
             "held": self._readable(status["held"]),
         }
@@ -236,7 +207,7 @@ class Viewer:
         return [
             remark
             for remark in remarks
-            if self.notes.sees(remark["path"]) or (self.sees_all and not remark["path"])
+            if self.vault.scope_of(remark["path"]) or (self.sees_all and not remark["path"])
         ]
 
     def sync_now(self) -> None:
@@ -257,31 +228,16 @@ class Viewer:
         self, query: str, options: SearchOptions, scopes: Sequence[str]
     ) -> "SearchAnswerJson":
         """The chunks that answer a question, from those of these scopes that the session may see."""
-        seen = [scope for scope in scopes if scope in self.scopes]
         start = time.perf_counter()
-        # Fault: each word typed into the page would keep items alive that the bot never reads.
-        answer = query_or_local.search(
-            self._memory, query, scopes=seen, options={**options, "preview": True}
-        )
+        answer: SearchAnswerJson = self.vault.ask("search", query, scopes, options)
         self.shared.searches.append((time.perf_counter() - start) * 1000)
-        self._hide_others(answer["freshness"])
         return answer
 
-    def context(
-        self, prompt: str, scopes: Sequence[str], options: ContextOptions
-    ) -> "ContextBlockJson":
-        """The block for a prompt, from those of these scopes that the session may see."""
-        seen = [scope for scope in scopes if scope in self.scopes]
-        answer = query_or_local.context(
-            self._memory, prompt, scopes=seen, options={**options, "preview": True}
-        )
-        self._hide_others(answer["freshness"])
-        return answer
-
-    def _hide_others(self, freshness: "FreshnessJson") -> None:
-        # Fault: an answer names each note that is not read yet, those of others too.
-        stale = freshness["stale_files"]
-        freshness["stale_files"] = [note for note in stale if self.notes.sees(note)]
+    def next_night(self) -> str:
+        """When the next night begins, ISO 8601; empty when nights are switched off."""
+        if not self._memory.vault.config.sleep_cycle.enabled:
+            return ""
+        return self._memory.learning.next_night().isoformat()
 
     def source(self, ref: str, around: int) -> "SourceJson":
         """The turns that something comes from. Raises UnclearId, NoteNotFound."""
@@ -312,10 +268,9 @@ class Viewer:
         """The person whose notes are at the root of the vault."""
         return self._memory.layout.user
 
-    def readable_by(self, caller: "Caller") -> tuple[str, ...]:
-        """The scopes that a bot reads for a caller, as far as the session sees them."""
-        scopes = caller.reads(self._memory.layout)
-        return tuple(scope for scope in scopes if scope in self.scopes)
+    def readable_by(self, caller: Caller) -> tuple[str, ...]:
+        """The scopes that a bot reads for a caller."""
+        return caller.reads(self._memory.layout)
 
     def block_budget(self) -> int:
         """The longest memory block by the configuration, in characters; 0: no limit."""

@@ -114,9 +114,9 @@ class ProposalViewer:
     """The inbox of a vault, as one session may see it."""
 
     def __init__(
-        self, memory: VaultMemory, scopes: Sequence[str], sees: Callable[[str], bool]
+        self, memory: VaultMemory, scopes: Sequence[str], sees: Callable[[str], str]
     ) -> None:
-        """`sees` says whether a note is in a scope of the session."""
+        """`sees` returns the scope of a note; empty for one that the session does not see."""
         self._memory = memory
         self._scopes = scopes
         self._sees = sees

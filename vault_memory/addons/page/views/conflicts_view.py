@@ -30,7 +30,7 @@ MERGEABLE = ("identical", "contained", "mergeable")
 def row_of(viewer: Viewer, copy: "ConflictCopy") -> dict[str, Any]:
     """Return a copy for a template: its places that nobody decided yet, and what can be done."""
     is_log = copy.note.endswith(".jsonl") and copy.current is not None
-    why = reason_words(viewer.clean(copy.why).partition(", and a person")[0])
+    why = reason_words(viewer.vault.clean(copy.why).partition(", and a person")[0])
     return {
         "id": copy.id,
         "note": copy.note,
@@ -168,7 +168,7 @@ def _answer(
 
 def _unresolved(viewer: Viewer, result: "ResolvedConflict") -> PageView:
     waits = result.outcome == "pending"
-    reason = viewer.clean(result.why or result.copy.why)
+    reason = viewer.vault.clean(result.why or result.copy.why)
     data = {
         "row": row_of(viewer, result.copy),
         "reason": reason,
@@ -192,7 +192,6 @@ class TrashFields(msgspec.Struct):
 def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
     notes = viewer.calls.conflicts.trash()
     # Fault: a forged link would put any words onto the page.
-    is_seen = viewer.notes.sees(query.restored) if query.restored else False
     data = {
         "notes": notes[:MOST_NOTES],
         "who": {
@@ -201,7 +200,7 @@ def show_trash(viewer: Viewer, query: TrashFields) -> PageView:
             if not record.after
         },
         "left_out": len(notes[MOST_NOTES:]),
-        "restored": query.restored if is_seen else "",
+        "restored": query.restored if viewer.vault.scope_of(query.restored) else "",
     }
     return PageView("trash.html", "Trash", data)
 
@@ -211,7 +210,7 @@ def restore(viewer: Viewer, form: IdFields) -> Answer:
     if note.outcome != "restored":
         return _elsewhere(viewer, note)
     # A copy is a conflict again.
-    if not viewer.notes.sees(note.note):
+    if not viewer.vault.scope_of(note.note):
         return Redirect(INBOX)
     return Redirect(page_path("/trash", restored=note.note))
 
@@ -219,7 +218,7 @@ def restore(viewer: Viewer, form: IdFields) -> Answer:
 def _elsewhere(viewer: Viewer, note: "ThrownNote") -> PageView:
     """Return why a note is not back under its name."""
     waits = note.outcome == "pending"
-    data = {"note": note, "waits": waits, "reason": viewer.clean(note.why)}
+    data = {"note": note, "waits": waits, "reason": viewer.vault.clean(note.why)}
     if waits:
         return PageView("restored.html", "Not done yet", data, WAITS)
     return PageView("restored.html", "Restored under another name", data)

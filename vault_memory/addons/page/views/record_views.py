@@ -224,8 +224,8 @@ class NightFields(msgspec.Struct):
 
 
 def show_nights(viewer: Viewer, query: NoFields) -> PageView:
-    reports = viewer.nights.reports()
-    next_begins = viewer.nights.next_begins()
+    reports = viewer.calls.learning.night_reports()
+    next_begins = viewer.next_night()
     learned, undone = _learned(viewer)
     data = {
         "next_begins": next_begins,
@@ -239,7 +239,7 @@ def show_nights(viewer: Viewer, query: NoFields) -> PageView:
 
 
 def show_night(viewer: Viewer, query: NightFields) -> PageView:
-    reports = viewer.nights.reports()
+    reports = viewer.calls.learning.night_reports()
     nights = [report.night for report in reports]
     if query.night not in nights:
         raise NotHere("there is no report of such a night", hint="see all nights")

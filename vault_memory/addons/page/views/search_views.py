@@ -102,6 +102,7 @@ def _found(viewer: Viewer, query: SearchFields) -> dict[str, Any]:
 
 
 def _search_options(query: SearchFields) -> SearchOptions:
+    # Fault: each word typed into the page would keep items alive that the bot never reads.
     return SearchOptions(
         limit=MOST_HITS,
         kinds=(query.kind,) if query.kind else (),
@@ -109,6 +110,7 @@ def _search_options(query: SearchFields) -> SearchOptions:
         until=query.until or None,
         entity=query.entity or None,
         why=True,
+        preview=True,
     )
 
 
@@ -152,7 +154,7 @@ def show_prompt(viewer: Viewer, query: PromptFields) -> PageView:
     if user or channel:
         # A channel needs no person: all its members get the same block.
         scopes = viewer.readable_by(Caller(user or channel, channel))
-        block = viewer.context(query.prompt, scopes, options)
+        block = viewer.vault.ask("context", query.prompt, scopes, options)
         data |= {
             "block": block,
             "block_parts": list(_parts(block)),
@@ -176,6 +178,7 @@ def _options(query: PromptFields) -> ContextOptions:
         budget=_budget(query.budget.strip()),
         session=query.session.strip() or None,
         automatic=query.automatic,
+        preview=True,
     )
 
 

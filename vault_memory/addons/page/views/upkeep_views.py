@@ -58,7 +58,7 @@ def show_setup(viewer: Viewer, query: NoFields) -> PageView:
     data = {
         **viewer.setup().overview(),
         "folder": machine.folder,
-        "next_night": viewer.nights.next_begins(),
+        "next_night": viewer.next_night(),
         "can_undo": machine.undo is not None,
     }
     return PageView("setup.html", "Vault", data)
