@@ -140,6 +140,16 @@ def test_what_notes_still_have_is_compared_with_no_line(desk: Desk) -> None:
     assert _comparisons() - before <= 2 * len(lines)
 
 
+def test_what_notes_still_have_is_kept_as_a_statement_of_none(desk: Desk) -> None:
+    desk.append("Ann's sister lives in Porto", heading="Boats", note=BOATS, source="nightly")
+    find = finder(desk)
+    before = _comparisons()
+
+    assert not find("", "Ann's sister lives in Porto, they say")
+
+    assert _comparisons() == before
+
+
 def _comparisons() -> int:
     calls = compared.cache_info()
     return calls.hits + calls.misses

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.record_cache import note_of
 from vault_memory.errors import VaultMemoryError
-from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import parse_text
 from vault_memory.markdown.note_items import items_of
 from vault_memory.models.llm import phrase_tables
@@ -66,16 +66,11 @@ class _Cache(Generic[Read]):
 class _Present:
     """The items that the notes of a scope have now."""
 
-    def __init__(self) -> None:
-        self._keys: set[Key] = set()
-        self._headings: set[str] = set()
-        self._texts: set[str] = set()
-
-    def add(self, keys: frozenset[Key]) -> None:
-        """Adds the items of a note; their headings are folded."""
-        self._keys |= keys
-        self._headings.update(heading for heading, _ in keys)
-        self._texts.update(text for _, text in keys)
+    def __init__(self, keys: Iterable[Key]) -> None:
+        """The headings of the items are folded."""
+        self._keys = frozenset(keys)
+        self._headings = {heading for heading, _ in self._keys}
+        self._texts = {text for _, text in self._keys}
 
     def has(self, key: Key, *, is_fact: bool) -> bool:
         """Returns whether an item stands in a note, also where it moved."""
@@ -103,19 +98,15 @@ class _DeletedStatements:
         read = (read_fact(text, subject) for subject, text in facts)
         self._facts = tuple(fact for fact in read if fact is not None)
 
-    def has_sentence(self, line: str) -> bool:
-        """Returns whether a line says again what a person deleted."""
-        twin = self._index.find(line)
-        if twin is not None and twin.is_duplicate:
-            return True
-        statement = parse_text(line).text
-        return any(self._says_fact(statement, fact) for fact in self._facts)
-
-    def has_fact(self, subject: str, line: str) -> bool:
-        """Returns whether a line of a page of facts says again what a person deleted."""
+    def say(self, line: str, subject: str) -> bool:
+        """Returns whether a line, of a page of facts with its subject, says again what a person deleted."""
         fact = read_fact(line, subject)
         if fact is None:
-            return self.has_sentence(line)
+            twin = self._index.find(line)
+            if twin is not None and twin.is_duplicate:
+                return True
+            statement = parse_text(line).text
+            return any(self._says_fact(statement, fact) for fact in self._facts)
         if any(_key_of(fact) == _key_of(deleted) for deleted in self._facts):
             return True
         return any(self._says_fact(sentence, fact) for sentence in self._sentences)
@@ -126,9 +117,7 @@ class _DeletedStatements:
             return False
         statement = f"{fact.predicate} {fact.object}".replace("_", " ")
         # Fault: "hates tea" would be refused after "likes: tea" was deleted.
-        if is_negated(sentence) != is_negated(statement):
-            return False
-        if are_opposites(sentence, statement):
+        if is_negated(sentence) != is_negated(statement) or are_opposites(sentence, statement):
             return False
         of_phrases = phrase_tables.predicate_words(fact.predicate)
         attribute = FoundFact(fact.subject, fact.predicate, fact.object)
@@ -136,9 +125,9 @@ class _DeletedStatements:
 
 
 class _Recorded(NamedTuple):
-    """The items of a note that its audit has, deleted or not."""
+    """The items that the audit of a note has and the note has not; other notes may have them."""
 
-    items: tuple[DeletedItem, ...]
+    items: Sequence[DeletedItem]
     statements: _DeletedStatements
 
 
@@ -155,27 +144,23 @@ class DeletedItems:
     def of_scope(self, note: str) -> FindDeleted:
         """Returns a function that finds the deleted items that a line below a heading of a note says again.
 
-        It reads the audits of the scope when it is first called, and the notes when a line says
-        what an audit has.
+        It reads the audits of the scope and their notes when it is first called, and the other
+        notes when a line says what an audit has and its note has not.
         """
         place = self._layout.place(note)
         if place is None:
             return lambda heading, line: ()
-        is_page, scope = place.kind == FACTS, place.scope
 
         @cache
         def recorded() -> list[_Recorded]:
-            audits = self._audits_of(scope)
-            return [self._recorded.read(note, audits[note], self._read) for note in sorted(audits)]
+            return [
+                self._recorded.read(note, (self._stat_of(note), audits), self._read)
+                for note, audits in sorted(self._audits_of(place.scope).items())
+            ]
 
         @cache
         def present() -> _Present:
-            return self._present_in(scope)
-
-        def says(statements: _DeletedStatements, heading: str, line: str) -> bool:
-            if is_page:
-                return statements.has_fact(heading, line)
-            return statements.has_sentence(line)
+            return self._present_in(place.scope)
 
         @cache
         def missing(number: int) -> list[tuple[DeletedItem, _DeletedStatements]]:
@@ -186,12 +171,13 @@ class DeletedItems:
         def find(heading: str, line: str) -> tuple[DeletedItem, ...]:
             # Most lines are new. To read the items of all notes would cost each op as much as
             # the notes are long.
+            subject = heading if place.kind == FACTS else ""
             return tuple(
                 item
                 for number, note in enumerate(recorded())
-                if says(note.statements, heading, line)
+                if note.items and note.statements.say(line, subject)
                 for item, statements in missing(number)
-                if says(statements, heading, line)
+                if statements.say(line, subject)
             )
 
         return find
@@ -208,35 +194,43 @@ class DeletedItems:
 
     def _present_in(self, scope: str) -> _Present:
         """Returns the items that the notes of a scope have now."""
-        present = _Present()
-        for path, stat in self._folder.listing(suffixes=(".md",)).entries.items():
-            place = self._layout.place(path)
-            if place is not None and place.scope == scope:
-                present.add(self._items_now.read(path, stat, self._keys_in))
-        return present
+        notes = self._folder.listing(suffixes=(".md",)).entries.items()
+        places = ((self._layout.place(path), path, stat) for path, stat in notes)
+        return _Present(
+            key
+            for place, path, stat in places
+            if place is not None and place.scope == scope
+            for key in self._items_now.read(path, stat, self._keys_in)
+        )
+
+    def _stat_of(self, note: str) -> Stat | None:
+        folder, _, name = note.rpartition("/")
+        return self._folder.stats(folder, [name]).get(name)
 
     def _read(self, note: str) -> _Recorded:
         """Reads the audit of a note."""
         place = self._layout.place(note)
         assert place is not None, "notes are chosen by their places"
         is_fact = place.kind == FACTS
-        items = []
+        items: list[DeletedItem] = []
+        present = self._items_now.read(note, self._stat_of(note), self._keys_in)
+        texts = {text for _, text in present}
         for key in sorted(replay(self._trail.of(note)).recorded):
-            items.append(DeletedItem(note, *key, key[1], is_fact))
+            # Most items stand in the note in which they were written.
+            if (folded(key[0]), key[1]) in present or (key[1] in texts and not is_fact):
+                continue
             # Fault: a conversation goes on, and its new episode has the old sentences.
             sentences = sentences_of(key[1]) if place.kind == EPISODE else ()
-            items += [DeletedItem(note, *key, sentence, is_fact) for sentence in sentences]
-        return _Recorded(tuple(items), _statements(items))
+            items += [DeletedItem(note, *key, said, is_fact) for said in (key[1], *sentences)]
+        return _Recorded(items, _statements(items))
 
     def _keys_in(self, path: str) -> frozenset[Key]:
-        return frozenset((folded(item.heading), item.key[1]) for item in items_of(self._doc(path)))
-
-    def _doc(self, path: str) -> SectionedDoc:
         try:
-            return parse(self._folder.read(path).raw)
+            doc = parse(self._folder.read(path).raw)
         except VaultMemoryError:
             # Another process removed the note after the listing.
-            return parse(b"")
+            return frozenset()
+        return frozenset((folded(item.heading), item.key[1]) for item in items_of(doc))
 
 
 def _is_missing(item: DeletedItem, present: _Present) -> bool:

@@ -84,7 +84,7 @@ class PlanInputs:
         note that the command changes.
         """
         if command.spoken is None:
-            return _nothing_deleted
+            return lambda heading, line: False
         find = self.deleted(command.note)
 
         def is_deleted(heading: str, line: str) -> bool:
@@ -128,10 +128,6 @@ def _moves_only(op: Op, doc: SectionedDoc) -> bool:
     present = {item.key[1] for item in items_of(doc)}
     # Fault: of a line that moves, only the removal would be applied.
     return all(normalised_text(line) in present for line in new_text(op).lines)
-
-
-def _nothing_deleted(heading: str, line: str) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
