@@ -31,7 +31,7 @@ ALIAS, TYPE, SUMMARY = "also_known_as", "is_a", "summary"
 SUBJECT_LEVEL = 2
 """Level of the headings that are subjects"""
 MOST_SECTIONS = 16_384
-"""The number of sections whose facts are cached"""
+"""The number of sections whose facts are cached, and of facts"""
 
 _FACT = re.compile(r"([^\W\d_][\w-]*)\s*[:：]\s*(?!//)(\S.*)")
 _STRUCK = re.compile(r"~~(?!\s)(.*?)~~\s*(\([^()]*\))?")
@@ -204,6 +204,7 @@ def top_level_items(doc: SectionedDoc) -> Iterator[NoteItem]:
     )
 
 
+@lru_cache(maxsize=MOST_SECTIONS)
 def read_fact(text: str, subject: str, scope: str = "") -> Fact | None:
     """Returns the fact in an item of this subject's section, or None."""
     block_id = _BLOCK_ID.fullmatch(text)

@@ -92,6 +92,7 @@ def _plain_number(match: re.Match[str]) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
+@lru_cache(maxsize=MOST_VALUES)
 def words_of(text: str) -> frozenset[str]:
     """Returns the words by which facts are compared; for scripts without spaces, letter pairs."""
     words: list[str] = []

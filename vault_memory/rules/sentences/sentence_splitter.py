@@ -6,7 +6,8 @@ Where it is not clear, the sentence goes on: half a sentence may say the opposit
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from vault_memory.rules.conversations import quotation_marks
 from vault_memory.rules.sentences import abbreviations
@@ -28,6 +29,8 @@ LONGEST_BEFORE = 40
 """Letters before a point that are looked at"""
 LONGEST_FOLLOWING = 40
 """Letters after it"""
+LONG = 2_000
+"""Letters from which on the sentences of a text are not cached"""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -36,8 +39,18 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in spans if sentence]
 
 
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yields start and end of each sentence, with the blanks around it."""
+def sentence_spans(text: str) -> Iterable[tuple[int, int]]:
+    """Returns start and end of each sentence, with the blanks around it."""
+    return _cached_spans(text) if len(text) < LONG else _spans(text)
+
+
+# Several steps of a night split each turn.
+@lru_cache(maxsize=512)
+def _cached_spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
     quoted = _enclosed(text) if _END.search(text) else []
     starts = [start for start, _ in quoted]
     start = _after_marker(text, 0)
