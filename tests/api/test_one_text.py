@@ -15,7 +15,7 @@ from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Append, Remove
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.learning.twins import twin
+from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import terms, words
 
 SCOPES = ["user:main"]
@@ -78,7 +78,7 @@ def test_a_line_in_other_code_points_is_not_written_twice(memory: VaultMemory):
 def test_the_night_takes_a_line_in_other_code_points_for_the_same():
     missed = []
     for written, asked in PAIRS:
-        found = twin(asked, [written])
+        found = TwinIndex([written]).find(asked)
         if found is None or found.relation != "same":
             missed.append((written, asked))
     assert missed == []

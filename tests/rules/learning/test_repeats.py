@@ -3,7 +3,7 @@
 from tests.every import every
 from vault_memory.learning.learned_rules import new_rules
 from vault_memory.markdown.document import parse
-from vault_memory.rules.learning.twins import twin
+from vault_memory.rules.learning.twins import TwinIndex
 
 REPEATS = [
     ("From now on answer in grams", "As I said, from now on answer in grams"),
@@ -38,7 +38,7 @@ OTHERS = [
 @every(("first", "again"), REPEATS)
 def test_fillers_and_few_more_words_make_no_other_statement(first: str, again: str):
     for known, new in ((first, again), (again, first)):
-        found = twin(new, [known])
+        found = TwinIndex([known]).find(new)
 
         assert found is not None
         assert found.is_duplicate
@@ -53,7 +53,7 @@ def test_a_rule_that_is_said_again_is_no_new_rule(first: str, again: str):
 
 @every(("first", "second"), OTHERS)
 def test_another_thing_number_day_or_order_is_another_statement(first: str, second: str):
-    found = twin(second, [first])
+    found = TwinIndex([first]).find(second)
 
     assert found is None or not found.is_duplicate
 
@@ -66,6 +66,6 @@ def test_a_rule_that_asks_for_more_is_a_new_rule():
 
 
 def test_a_filler_alone_stays_a_statement():
-    found = twin("As I said", ["By the way"])
+    found = TwinIndex(["By the way"]).find("As I said")
 
     assert found is None

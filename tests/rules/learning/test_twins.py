@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.every import every
 from vault_memory.rules.claims.equivalence import KEY_LENGTH, content_key
-from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
+from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of
 from vault_memory.rules.search.copies import fingerprint
 
 ALICE = "user:alice"
@@ -140,7 +140,7 @@ PORT = (
 def test_similar_texts_in_several_scripts_have_the_expected_relation(
     old: str, new: str, relation: str | None
 ) -> None:
-    match = twin(new, [old])
+    match = TwinIndex([old]).find(new)
     assert (match.relation if match else None) == relation
 
 
@@ -171,7 +171,7 @@ LONG = "In the summer house by the lake {} and we cook a big fish soup for all o
 def test_a_text_that_differs_in_one_detail_is_a_rival_not_a_duplicate(
     first: str, second: str
 ) -> None:
-    match = twin(LONG.format(first), [LONG.format(second)])
+    match = TwinIndex([LONG.format(second)]).find(LONG.format(first))
     assert match is not None
     assert match.relation == "rival"
     assert not match.is_duplicate
@@ -181,7 +181,7 @@ def test_a_text_with_more_detail_replaces_the_old_one() -> None:
     old = LONG.format("we meet with Ann")
     new = LONG.format("we meet with Ann and Bo")
 
-    replacing, shorter = twin(new, [old]), twin(old, [new])
+    replacing, shorter = TwinIndex([old]).find(new), TwinIndex([new]).find(old)
 
     assert replacing is not None
     assert replacing.replaces
@@ -190,14 +190,16 @@ def test_a_text_with_more_detail_replaces_the_old_one() -> None:
 
 
 def test_the_same_event_on_another_day_is_not_a_duplicate() -> None:
-    match = twin("I ran today (2026-05-02)", ["I ran today (2026-05-01)"])
+    match = TwinIndex(["I ran today (2026-05-01)"]).find("I ran today (2026-05-02)")
     assert match is not None
     assert match.relation == "rival"
 
 
 def test_a_statement_that_ended_can_be_made_again() -> None:
-    assert twin("I live in Oslo (2026-05-03)", ["I live in Oslo (until:2026-05-01)"]) is None
-    assert twin("I live in Oslo", ["I live in Oslo (conf:0.3)"]) is None
+    assert (
+        TwinIndex(["I live in Oslo (until:2026-05-01)"]).find("I live in Oslo (2026-05-03)") is None
+    )
+    assert TwinIndex(["I live in Oslo (conf:0.3)"]).find("I live in Oslo") is None
 
 
 @every(

@@ -106,10 +106,10 @@ class TwinIndex:
 
     def add(self, text: str) -> int:
         """Adds an item and returns its position."""
-        item = compared(text)
-        self._items.append(item)
-        self._enter(len(self._items) - 1, item)
-        return len(self._items) - 1
+        position = len(self._items)
+        self._items.append(compared(text))
+        self._enter(position, self._items[position])
+        return position
 
     def find(self, text: str, cosines: Mapping[int, float] | None = None) -> Twin | None:
         """Returns the best twin of a text; the first item wins among equal ones.
@@ -120,21 +120,21 @@ class TwinIndex:
         cosines = cosines or {}
         positions = {
             *self._by_bare.get(new.bare, ()),
-            *self._sharing_rare_word(new),
+            *(
+                position
+                for word in self._rarest(new.words)
+                for position in self._by_rare_word.get(word, ())
+            ),
             *self._containing(new),
         }
-        best: Twin | None = None
-        for position in sorted(positions.union(cosines)):
-            item = self._items[position]
-            cosine = cosines.get(position)
-            twin = self._twin_at(position, new, item, cosine)
-            if twin and (best is None or _rank(twin) < _rank(best)):
-                best = twin
-        return best
+        twins = (
+            self._twin_at(position, new, cosines.get(position))
+            for position in sorted(positions.union(cosines))
+        )
+        return min(filter(None, twins), key=_rank, default=None)
 
-    def _twin_at(
-        self, position: int, new: Compared, item: Compared, cosine: float | None
-    ) -> Twin | None:
+    def _twin_at(self, position: int, new: Compared, cosine: float | None) -> Twin | None:
+        item = self._items[position]
         relation = relation_of(new, item, cosine=cosine, contained=self._contained)
         if relation is None:
             return None
@@ -152,13 +152,6 @@ class TwinIndex:
         for word in rarest:
             self._longer[word].append(position)
 
-    def _sharing_rare_word(self, new: Compared) -> Iterable[int]:
-        return (
-            position
-            for word in self._rarest(new.words)
-            for position in self._by_rare_word.get(word, ())
-        )
-
     def _containing(self, new: Compared) -> Iterable[int]:
         """Yields the items that may contain the text, or be contained in it."""
         yield from self._by_core.get(frozenset(new.core), ())
@@ -175,24 +168,18 @@ class TwinIndex:
         """
         if len(item.core) < FEWEST_CONTAINED:
             return []
-        frequency = self._frequency
-        by_rarity = sorted(set(item.core), key=lambda word: (frequency[word], word))
-        return by_rarity[: MOST_MORE + 1]
+        return self._by_rarity(frozenset(item.core))[: MOST_MORE + 1]
 
     def _rarest(self, item_words: frozenset[str]) -> list[str]:
         """Returns the words of which a near item has at least one among its own rarest."""
         count = len(item_words)
         if count < FEWEST_WORDS:
             return []
-        frequency = self._frequency
-        by_rarity = sorted(item_words, key=lambda word: (frequency[word], word))
         common = ceil(JACCARD * count - _ROUNDING)
-        return by_rarity[: count - common + 1]
+        return self._by_rarity(item_words)[: count - common + 1]
 
-
-def twin(new: str, items: Iterable[str]) -> Twin | None:
-    """Returns the best twin of a text among a few items of the same scope."""
-    return TwinIndex(items).find(new)
+    def _by_rarity(self, item_words: frozenset[str]) -> list[str]:
+        return sorted(item_words, key=lambda word: (self._frequency[word], word))
 
 
 @lru_cache(maxsize=CACHED)
@@ -268,7 +255,7 @@ def _similarity(new: Compared, item: Compared, cosine: float | None) -> Relation
         return "same"
     fewest = min(len(new.words), len(item.words))
     common = len(new.words & item.words)
-    either = len(new.words | item.words)
+    either = len(new.words) + len(item.words) - common
     if fewest >= FEWEST_WORDS and common >= JACCARD * either - _ROUNDING:
         return "near"
     return _similarity_of_vectors(new, item, cosine)
