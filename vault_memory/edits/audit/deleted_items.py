@@ -119,9 +119,12 @@ class _DeletedStatements:
         # Fault: "hates tea" would be refused after "likes: tea" was deleted.
         if is_negated(sentence) != is_negated(statement) or are_opposites(sentence, statement):
             return False
-        of_phrases = phrase_tables.predicate_words(fact.predicate)
-        attribute = FoundFact(fact.subject, fact.predicate, fact.object)
-        return says_no_more(sentence, [attribute], of_phrases, _SPEAKER)
+        return says_no_more(
+            sentence,
+            [FoundFact(fact.subject, fact.predicate, fact.object)],
+            phrase_tables.predicate_words(fact.predicate),
+            _SPEAKER,
+        )
 
 
 class _Recorded(NamedTuple):
@@ -235,9 +238,9 @@ class DeletedItems:
 
 def _is_missing(item: DeletedItem, present: _Present) -> bool:
     """Returns whether no note has an item, nor the sentence of it that is asked for."""
-    if present.has((item.heading, item.text), is_fact=item.is_fact):
-        return False
-    return item.statement == item.text or not present.says(item.statement)
+    return not present.has((item.heading, item.text), is_fact=item.is_fact) and (
+        item.statement == item.text or not present.says(item.statement)
+    )
 
 
 def _statements(items: Sequence[DeletedItem]) -> _DeletedStatements:
