@@ -30,6 +30,7 @@ from vault_memory.rules.paths import near_names, scopes
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from vault_memory.api.vault_memory import VaultMemory
@@ -127,42 +128,51 @@ def answer_hook(words: Sequence[str]) -> int:
 def edit(command: str, words: Sequence[str]) -> int | None:
     """Apply an op through the daemon; None when the full command has to do it."""
     values = (*EDIT_VALUES, "ops") if command == "apply" else EDIT_VALUES
-    try:
-        arguments = parse([_without_marker(word) for word in words], values, EDIT_FLAGS)
-        socket = "" if sys.stdout.isatty() else socket_of(arguments)
-        if not socket:
-            return None
-        request = _edit_request(command, arguments)
-        answer = ask(arguments, socket, "apply", request, EDIT_SECONDS)
-    except KeyboardInterrupt:
-        return 130
-    except Exception:
-        # The daemon may have applied the op. A second attempt is refused or changes nothing.
-        return None
-    if answer is None:
-        return None
-    return _show_edit(arguments, answer, dry_run="dry-run" in arguments.options)
+    return _run(
+        lambda: parse([_without_marker(word) for word in words], values, EDIT_FLAGS),
+        # The daemon may have applied the op before it failed. A second attempt is refused or
+        # changes nothing.
+        lambda arguments, socket: ask(
+            arguments, socket, "apply", _edit_request(command, arguments), EDIT_SECONDS
+        ),
+        _show_edit,
+    )
 
 
 def read(command: str, words: Sequence[str]) -> int | None:
     """Run a command that only reads in the daemon; None when the full command has to do it."""
-    try:
-        arguments = _without_vault(words)
-        # Only the full command paints text, and escapes what would move the cursor of a terminal.
-        is_plain = not sys.stdout.isatty() and terminal.writes_all_letters()
-        socket = socket_of(arguments) if is_plain else None
-        if socket is None:
+
+    def question(arguments: Arguments, socket: str) -> "Any":
+        # Only the full command escapes letters that the output cannot have.
+        if not terminal.writes_all_letters():
             return None
         request = {"command": command, "words": arguments.arguments}
-        answer = ask(arguments, socket, "command", request, READ_SECONDS)
+        return ask(arguments, socket, "command", request, READ_SECONDS)
+
+    return _run(
+        lambda: _without_vault(words),
+        question,
+        lambda arguments, answer: show(arguments, answer["out"], answer["err"].split("\n")[:-1]),
+    )
+
+
+def _run(
+    parsed: "Callable[[], Arguments]",
+    answered: "Callable[[Arguments, str], Any]",
+    shown: "Callable[[Arguments, Any], int]",
+) -> int | None:
+    """Ask the daemon, print its answer, and return the exit code; None for the full command."""
+    try:
+        arguments = parsed()
+        # Only the full command paints text, and escapes what would move the cursor of a terminal.
+        socket = None if sys.stdout.isatty() else socket_of(arguments)
+        answer = answered(arguments, socket) if socket else None
     except KeyboardInterrupt:
         return 130
     except Exception:
-        # Such a command changes nothing, so the full one may repeat it and report the error.
+        # The full command repeats it, and reports the error.
         return None
-    if answer is None:
-        return None
-    return show(arguments, answer["out"], answer["err"].split("\n")[:-1])
+    return None if answer is None else shown(arguments, answer)
 
 
 def _without_vault(words: Sequence[str]) -> Arguments:
@@ -253,7 +263,7 @@ def _op(command: str, words: Sequence[str]) -> "list[Any]":
     return [op]
 
 
-def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
+def _show_edit(arguments: Arguments, answer: "dict[str, Any]") -> int:
     """Print the report of an edit, as the full command does off a terminal."""
     remarks = []
     if "json" in arguments.options:
@@ -261,7 +271,7 @@ def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool)
     else:
         report = edit_rendering.text_of(answer, lambda text, colour: text)
         text = terminal.escaped(report)
-        remark = edit_rendering.remark_of(answer, dry_run=dry_run)
+        remark = edit_rendering.remark_of(answer, dry_run="dry-run" in arguments.options)
         if remark:
             remarks.append(terminal.escaped(remark))
     code = show(arguments, f"{text}\n", remarks)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +65,10 @@ class ServedContext(Context):
     """The context of a command that the daemon runs for another process: its output is an answer."""
 
     memory: "VaultMemory | None" = None
-    output: dict[bool, str] = field(default_factory=lambda: {False: "", True: ""})
-    """What goes to stdout; under True, what goes to stderr"""
+    out: str = ""
+    """What goes to stdout"""
+    err: str = ""
+    """What goes to stderr"""
 
     def opened(self, marks: bool) -> "VaultMemory":
         """Open the vault of the daemon once more: the command closes it."""
@@ -75,11 +77,15 @@ class ServedContext(Context):
 
     def text(self, text: str) -> None:
         """Write the text of a note."""
-        self.output[False] += text if text.endswith("\n") else f"{text}\n"
+        self.out += text if text.endswith("\n") else f"{text}\n"
 
     def line(self, text: str, *, err: bool = False) -> None:
         """Write a line. A pipe gets no colours."""
-        self.output[err] += click.unstyle(shown(text)) + "\n"
+        plain = click.unstyle(shown(text)) + "\n"
+        if err:
+            self.err += plain
+        else:
+            self.out += plain
 
     def say(self, line: str) -> None:
         """Write a remark, unless `--quiet` is set."""
@@ -110,7 +116,7 @@ def _answer_command(memory: "VaultMemory", call: Mapping[str, Any]) -> dict[str,
             command.invoke(place)
     except click.ClickException as error:
         raise UsageError(error.format_message()) from None
-    return {"out": context.output[False], "err": context.output[True]}
+    return {"out": context.out, "err": context.err}
 
 
 def _watch(context: Context, layout: str | None, stop: "StopRequest", beside: Any) -> "Daemon":
