@@ -3,7 +3,8 @@
 import os
 import re
 import stat
-from resource import RLIMIT_AS, getrlimit
+import sys
+from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 from typing import NamedTuple
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -12,7 +13,8 @@ from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored, unread
 SUFFIXES = (*MARKDOWN, ".jsonl", CANVAS)
 DEEPEST = 64
 """Levels of folders"""
-MOST = getrlimit(RLIMIT_AS)[0] % 2**64 // 2_000
+_MEMORY, _ = getrlimit(RLIMIT_AS)
+MOST = sys.maxsize if _MEMORY == RLIM_INFINITY else _MEMORY // 2_000
 """Files in one listing: what fits into the memory that the owner gives (`ulimit -v`), else no end"""
 
 _SAFE = re.compile(r"[\w .,'()+@=&!~#$%;\-]+").fullmatch

@@ -148,7 +148,7 @@ class EventReader(InotifyFD):
             mark, receiver = self._marks.pop(event.wd, (None, None))
             owner = self._owners.get(event.wd)
             if owner is not None:
-                prefix = owner.prefix_of(event.wd)
+                prefix = owner.prefixes[event.wd]
                 if event.mask & Event.IN_IGNORED:
                     del self._owners[event.wd]
                     owner.forget(event.wd)
@@ -162,24 +162,20 @@ class EventReader(InotifyFD):
 class FolderWatches:
     """The watches of one folder and all below it; turns their events into hints."""
 
-    __slots__ = ("_prefixes", "_watches", "reader", "receiver", "root")
+    __slots__ = ("_watches", "prefixes", "reader", "receiver", "root")
 
     def __init__(self, reader: EventReader, root: str, receiver: HintReceiver) -> None:
         self.reader = reader
         self.root = root
         self.receiver = receiver
-        self._prefixes: dict[int, str] = {}
+        self.prefixes: dict[int, str] = {}
         """Watch → path of its folder with a ``/`` at the end; "" for the root itself"""
         self._watches: dict[str, int] = {}
 
     @property
     def folders(self) -> int:
         """The number of watched folders."""
-        return len(self._prefixes)
-
-    def prefix_of(self, watch: int) -> str:
-        """Returns the folder of a watch."""
-        return self._prefixes[watch]
+        return len(self.prefixes)
 
     # --- Watches ---
 
@@ -221,22 +217,22 @@ class FolderWatches:
 
     def _register(self, watch: int, prefix: str) -> None:
         # Fault (C55): the system returns the old watch of a folder that was renamed.
-        previous = self._prefixes.get(watch, prefix)
+        previous = self.prefixes.get(watch, prefix)
         if previous != prefix and self._watches.get(previous) == watch:
             del self._watches[previous]
-        self._prefixes[watch] = prefix
+        self.prefixes[watch] = prefix
         self._watches[prefix] = watch
 
     def forget(self, watch: int) -> None:
         """Forgets a watch that ended, or that belongs to other folders now."""
-        prefix = self._prefixes.pop(watch, None)
+        prefix = self.prefixes.pop(watch, None)
         if prefix is not None and self._watches.get(prefix) == watch:
             del self._watches[prefix]
 
     def remove(self, prefix: str = "") -> None:
         """Removes the watches of a folder that was moved away, and of all below it."""
         with self.reader.lock:
-            below = [watch for watch, path in self._prefixes.items() if path.startswith(prefix)]
+            below = [watch for watch, path in self.prefixes.items() if path.startswith(prefix)]
             for watch in below:
                 self.forget(watch)
                 self.reader.remove_watch(watch)
