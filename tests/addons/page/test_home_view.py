@@ -8,7 +8,7 @@ import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage
 from tests.addons.page.test_log_view import MIRAS, TOMAS, UNDO_BUTTON, articles, note_down
-from vault_memory.addons.page.viewers import record_viewer
+from vault_memory.addons.page.views import home_view
 from vault_memory.api.vault_memory import VaultMemory
 
 EVENING = datetime(2026, 5, 26, 20, 0, tzinfo=UTC)
@@ -151,7 +151,7 @@ def test_a_new_person_makes_nothing_new_again(own_page: ServedPage) -> None:
 def test_a_damaged_mark_makes_everything_new(own_page: ServedPage, damage: str) -> None:
     record = note_down(own_page.memory, "Evenings")
     browser = own_page.browser("mira")
-    file = own_page.memory.vault.state.path / record_viewer.FILE
+    file = own_page.memory.vault.state.path / home_view.FILE
     file.write_text(damage, "utf-8")
 
     assert list(articles(browser, "/")) == [record]
@@ -163,7 +163,7 @@ def test_the_mark_says_nobodys_name(own_page: ServedPage) -> None:
     note_down(own_page.memory, "Evenings")
     see_all(own_page.browser("mira"))
 
-    text = (own_page.memory.vault.state.path / record_viewer.FILE).read_text("utf-8")
+    text = (own_page.memory.vault.state.path / home_view.FILE).read_text("utf-8")
     assert len(json.loads(text)) == 1
     assert "mira" not in text
 

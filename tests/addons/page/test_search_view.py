@@ -9,7 +9,7 @@ import pytest
 
 from tests.addons.page.served_page import ServedPage
 from tests.every import every
-from vault_memory.addons.page.viewers.search_cards import marked
+from vault_memory.addons.page.views.search_views import marked
 from vault_memory.addons.page.wording import day
 from vault_memory.search.matched_words import MatchedWords
 

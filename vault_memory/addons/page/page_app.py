@@ -40,6 +40,7 @@ from vault_memory.addons.page.running import PageAddress
 from vault_memory.addons.page.shared_answers import MachineSight, SharedAnswers
 from vault_memory.addons.page.signing import Failure, Signing, sign_in_target
 from vault_memory.addons.page.viewer import SessionAccess, Viewer
+from vault_memory.addons.page.views import record_views
 from vault_memory.addons.page.views.outcome import secret_question
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
@@ -461,5 +462,5 @@ def frame(
         "csrf": session.csrf,
         "may_write": viewer.may_write,
         "state": viewer.state(),
-        "notice": viewer.notice(record_id) if record_id else None,
+        "notice": record_views.notice(viewer, record_id) if record_id else None,
     }

@@ -1,16 +1,25 @@
 """Answers that the requests of one page share: what waits, the last examination, the state."""
 
+import os
+import shlex
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from vault_memory.addons import table
+from vault_memory.addons.page import markdown
 from vault_memory.addons.page.events import News
+from vault_memory.addons.page.wording import note_title
 from vault_memory.api.checks import some
 from vault_memory.api.daemon_client import DaemonRefused, ask
+from vault_memory.errors import NoteNotFound, NoteUnreadable
 
 if TYPE_CHECKING:
     from vault_memory.addons.page.outside_programs import ProgramGate
@@ -199,3 +208,113 @@ class SharedAnswers:
         news = self._news()
         # Fault: what this page wrote just now, the daemon may not have seen yet.
         return news.is_complete and news.change != self._written_after
+
+
+# --- First run ---
+
+
+def host_rows(
+    memory: "VaultMemory", machine: MachineSight, scopes: Sequence[str]
+) -> list[dict[str, str]]:
+    """Return the programs on this machine that `install` connects, else a placeholder.
+
+    `wired` is `yes`, `partly` or `no`; `last_ran` is empty when it never ran.
+    """
+    checks = table.optional_part("hosts.host_checks")
+    if checks is None or not machine.hosts:
+        return []
+    statuses = [status for status in checks.statuses(memory) if not status.project]
+    present = [status for status in statuses if any(is_here(file.path) for file in status.files)]
+    if not present:
+        present = [replace(statuses[0], host="HOST")]
+    vault = f"--vault {shlex.quote(machine.folder)} " if machine.folder else ""
+    user = shlex.quote(_person_of(memory, scopes))
+    return [
+        {
+            "name": status.host,
+            "command": f"vault-memory {vault}install {status.host} --user {user}",
+            "wired": status.wired,
+            "last_ran": status.last_started.isoformat() if status.last_started else "",
+        }
+        for status in present
+    ]
+
+
+def is_here(file: Path) -> bool:
+    """Return whether the program with this configuration file has been on this machine."""
+    home = Path.home()
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    shared = (home, settings, home / "Library" / "Application Support")
+    own = (path for path in (file, *file.parents) if path.parent in shared)
+    return next(own, file.parent).exists()
+
+
+class FirstRun(NamedTuple):
+    """What a vault shows before a bot has talked to anybody in it."""
+
+    notes: int
+    """notes of the session that are memory"""
+    layout: str
+    """empty: the built-in folders of people and channels"""
+    meaning: str
+    """search by meaning: `ready`, `warming` or `off`"""
+    embedded: int
+    chunks: int
+    """of which so many are embedded; 0 for a session of some people"""
+    hosts: Sequence[dict[str, str]]
+    """empty for a session of some people"""
+    question: str
+    """what could be asked of the newest note; empty without notes"""
+
+
+def first_run(
+    memory: "VaultMemory", scopes: Sequence[str], machine: MachineSight, *, sees_all: bool
+) -> FirstRun | None:
+    """Return what a vault shows; None as soon as a turn was recorded in one of the scopes."""
+    memory.vault.indexing.refresh()
+    index = memory.vault.indexing.index()
+    if any(is_turn and scope in scopes for scope, is_turn in index.speakers()):
+        return None
+    files = index.files()
+    # To list the notes of all scopes costs twice as much as their files.
+    seen = files if sees_all else {info.note for info in memory.notes(scopes)}
+    newest = [(files[path].mtime_ns, path) for path in files if path in seen]
+    meaning, embedded, chunks = meaning_of(memory)
+    return FirstRun(
+        notes=len(newest),
+        layout=memory.vault.layout_report(with_counts=False).name,
+        meaning=meaning,
+        embedded=embedded if sees_all else 0,
+        chunks=chunks if sees_all else 0,
+        hosts=host_rows(memory, machine, scopes) if sees_all else (),
+        question=question_about(memory, max(newest, default=(0, ""))[1]),
+    )
+
+
+def meaning_of(memory: "VaultMemory") -> tuple[str, int, int]:
+    """Return the state of search by meaning, and how much of how much is embedded."""
+    _, chunks = memory.vault.indexing.index().counts()
+    semantic = (vitals_of(memory) or memory.searcher.freshness()._asdict())["semantic"]
+    if semantic == "warming":
+        embedded = max(memory.searcher.stats()["vectors"].values(), default=0)
+        return semantic, min(embedded, chunks), chunks
+    # Texts that are in two notes are embedded once.
+    return semantic, chunks if semantic == "ready" else 0, chunks
+
+
+def question_about(memory: "VaultMemory", path: str) -> str:
+    """Return what could be asked of a note, by its heading `#` or its name; empty without a path."""
+    if not path:
+        return ""
+    title = note_title(path)
+    # Fault: a program may remove the newest note at this moment.
+    with suppress(NoteNotFound, NoteUnreadable):
+        title = markdown.title_of(memory.read(path).text) or title
+    return f"What do I know about {title}?"
+
+
+def _person_of(memory: "VaultMemory", scopes: Sequence[str]) -> str:
+    """Return the one person of these scopes, else the owner; a placeholder for several people."""
+    people = [scope.removeprefix("user:") for scope in scopes if scope.startswith("user:")]
+    people = people or [memory.vault.owner]
+    return people[0] if len(people) == 1 and people[0] else "NAME"

@@ -1,36 +1,34 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
-from markupsafe import Markup
-
-from vault_memory.addons.page import markdown, shared_answers
-from vault_memory.addons.page.diffs import recorded
+from vault_memory.addons.page import shared_answers
 from vault_memory.addons.page.outside_programs import ConnectedPrograms
 from vault_memory.addons.page.page_answers import NotHere
-from vault_memory.addons.page.shared_answers import Counts, SharedAnswers, VaultState
-from vault_memory.addons.page.viewers.decision_viewers import ProposalViewer
-from vault_memory.addons.page.viewers.fact_viewer import FactViewer
-from vault_memory.addons.page.viewers.note_viewer import NoteViewer
-from vault_memory.addons.page.viewers.record_viewer import RecordRow, RecordViewer
-from vault_memory.addons.page.viewers.setup_viewer import FirstRun, SetupViewer, first_run
+from vault_memory.addons.page.shared_answers import (
+    Counts,
+    FirstRun,
+    SharedAnswers,
+    VaultState,
+    first_run,
+)
 from vault_memory.api import json_contract
 from vault_memory.api.daemon_client import ask
+from vault_memory.api.scoped_vault import ScopedCalls
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.paths.scopes import Caller
 from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import RememberedJson, SearchAnswerJson
-    from vault_memory.contract.source_answers import SourceJson
+    from vault_memory.contract.answers import HeldJson, RememberedJson, SearchAnswerJson
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.reports import Check
     from vault_memory.edits.versions import Waiting
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.paths.layout import Layout
@@ -44,14 +42,6 @@ class SessionCaller(Caller):
     def scopes(self, layout: "Layout") -> tuple[str, ...]:
         """Returns the scopes of the session."""
         return self.opened
-
-
-def as_html(report: str) -> Markup:
-    """Return a report as HTML. It has names of notes and people, and no links."""
-    try:
-        return Markup(markdown.render(report, lambda target: None))
-    except markdown.TooLong:
-        return Markup("<pre>{}</pre>").format(report)
 
 
 class SessionAccess(NamedTuple):
@@ -79,13 +69,10 @@ class Viewer:
         caller.opened = access.scopes
         self.vault = memory.as_seen_by(caller)
         self.calls = self.vault.calls
-        self.notes = NoteViewer(memory, self.scopes)
-        self.records = RecordViewer(memory, self.scopes, sees_all=self.sees_all)
-        """the audit"""
-        self.facts = FactViewer(memory, self.scopes)
-        """facts, and who or what they are about"""
-        self.proposals = ProposalViewer(memory, self.scopes, self.vault.scope_of)
-        """the inbox"""
+        self.note = self.vault.note
+        self.audit = ScopedCalls(memory, scopes=None if access.sees_all else self.scopes)
+        """the calls about records, also of notes that are in no scope any more"""
+        self.state_folder = memory.vault.state.path
 
     # ---- the frame of each view --------------------------------------------------------
 
@@ -101,10 +88,10 @@ class Viewer:
             # The vault is unreachable: the view says so itself.
             return Counts(0, 0)
 
-    def open_proposals(self) -> "list[Proposal]":
+    def open_proposals(self) -> "tuple[Proposal, ...]":
         """The proposals that wait for a person, the oldest first."""
-        proposals: list[Proposal]
-        proposals = self.shared.kept("proposals", self.scopes, self.proposals.open_proposals)
+        proposals: tuple[Proposal, ...]
+        proposals = self.shared.kept("proposals", self.scopes, self.calls.inbox)
         return proposals
 
     def conflict_copies(self) -> "list[ConflictCopy]":
@@ -118,8 +105,7 @@ class Viewer:
     def state(self) -> VaultState:
         """The state of the vault."""
         stale = self._memory.searcher.freshness().stale_files
-        readable = [note for note in stale if self.vault.scope_of(note)]
-        return shared_answers.describe(self._memory, readable)
+        return shared_answers.describe(self._memory, list(filter(self.vault.scope_of, stale)))
 
     def reason(self, error: VaultMemoryError) -> str:
         """What an error says, without folders of the machine."""
@@ -130,31 +116,18 @@ class Viewer:
         writes = self._memory.edits.waiting()
         return [write for write in writes if self.vault.scope_of(write.note)]
 
-    def save(self, note: str, text: bytes, base: bytes) -> "Edit":
-        """Writes a whole note. Raises SaveConflict, NoteGone, NotSavable."""
-        return self._memory.edits.save(self.notes.path(note), text, base=base)
-
     def tells_secret(self, heading: str, lines: Sequence[str]) -> bool:
         """Return whether lines below a heading have a password, a key or a number."""
         return self._memory.learning.tells_secret(lines, heading)
 
-    def notice(self, record_id: str) -> RecordRow | None:
-        """What a record says that was just made; None when the session may not see it."""
-        try:
-            row = self.records.row(record_id)
-        except VaultMemoryError:
-            # A link may name any id, and the view itself is there without it.
-            return None
-        merged = self.shared.from_disk(record_id)
-        return replace(row, from_disk=recorded(merged.encode()))
-
     # ---- the vault as a whole ----------------------------------------------------------
 
-    def check_sees_all(self) -> None:
-        """Raises NotHere for a session that sees only some people."""
+    def whole(self) -> VaultMemory:
+        """The vault itself. Raises NotHere for a session that sees only some people."""
         # Fault: the answers about all of the vault name the notes of everybody.
         if not self.sees_all:
             raise NotHere
+        return self._memory
 
     def first_run(self) -> FirstRun | None:
         """What the vault shows before a bot has talked to the people of the session."""
@@ -177,19 +150,6 @@ class Viewer:
     def has_connections(self) -> bool:
         """Whether programs outside ask here, or have a memory of the session."""
         return self.shared.connector is not None or bool(self.connections().all())
-
-    def setup(self) -> SetupViewer:
-        """The setup of the vault. Raises NotHere for a session that sees only some people."""
-        # Fault: the layout names the files of everybody, and decides whose each of them is.
-        self.check_sees_all()
-        return SetupViewer(self._memory, self.shared.machine)
-
-    def examine(self) -> "list[Check]":
-        """What `doctor` finds now, without places of the machine."""
-        return [
-            replace(check, reason=self.vault.clean(check.reason), fix=self.vault.clean(check.fix))
-            for check in self._memory.doctor()
-        ]
 
     def sync_status(self) -> "SyncStatusJson | None":
         """The state of the sync, with remarks about the session's notes only; None without one."""
@@ -239,16 +199,29 @@ class Viewer:
             return ""
         return self._memory.learning.next_night().isoformat()
 
-    def source(self, ref: str, around: int) -> "SourceJson":
-        """The turns that something comes from. Raises UnclearId, NoteNotFound."""
-        return json_contract.of_source(self.calls.source(ref, around=around))
-
     def remember(self, text: str, scope: str) -> "RememberedJson":
         """Keeps a sentence for good. Raises NotHere for a scope of others, UsageError for no text."""
         if scope not in self.scopes:
             raise NotHere
         remembered = self._memory.remember(text, scope=scope, source="cli")
         return json_contract.of_remembered(remembered)
+
+    def add_fact(self, fact: Mapping[str, Any], scope: str) -> "Edit":
+        """Adds a fact to one of the scopes. Raises UsageError."""
+        return self._memory.add_fact(**fact, scope=scope, source="cli").edit
+
+    def changed_on(self, note: str) -> str:
+        """The day on which a file was changed; empty when that is not known."""
+        folder, _, name = note.rpartition("/")
+        stat = self._memory.vault.folder.stats(folder, [name]).get(name)
+        return date.fromtimestamp(stat.mtime_ns / 1e9).isoformat() if stat else ""
+
+    def editor_link(self, note: str) -> str:
+        """The link that opens a note in the configured editor; empty without one."""
+        pattern = self._memory.vault.config.web.editor_url
+        # The only place of the machine that the page shows: the person asked for the link.
+        file = quote(str(self._memory.root / note), errors="surrogateescape")
+        return pattern.replace("{path}", file).replace("{line}", "1")
 
     # ---- people, and what a bot may read of them ---------------------------------------
 
@@ -263,6 +236,16 @@ class Viewer:
         """The people of the session, the owner of the vault first."""
         owner = self.owner()
         return sorted(self.names("user"), key=lambda name: (name != owner, name))
+
+    def reader(self) -> str:
+        """The scope of the person who reads the page: the owner, or the only person."""
+        people = self.names("user")
+        return f"user:{people[0] if len(people) == 1 else self.owner()}"
+
+    def held(self) -> "list[HeldJson]":
+        """What the bot keeps only if more turns say it."""
+        # Fault: without a scope, the list would be that of the complete vault.
+        return self.calls.learning.held() if self.scopes else []
 
     def owner(self) -> str:
         """The person whose notes are at the root of the vault."""

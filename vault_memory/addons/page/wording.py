@@ -1,6 +1,7 @@
 """How the page writes times, scopes and notes: for a person, without ids and paths."""
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from string import capwords
 
@@ -16,6 +17,17 @@ TITLES = {
     "CHANNEL": "Profile",
 }
 """Name of a note of the vault format → its title"""
+PERSON = "by hand"
+AUTHORS: Mapping[str, str] = {
+    "tool": "the bot",
+    "nightly": "the bot, at night",
+    "proposal": "the bot, approved by a person",
+    "inbox": "the bot, approved by a person",
+    "merge": "sync",
+    "talk": "the bot",
+}
+"""Source of the record that added a line → who wrote it; all others are a person"""
+LABEL_LENGTH = 60
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
 
@@ -122,3 +134,14 @@ def note_title(path: str) -> str:
 def days_named(text: str) -> str:
     """Returns a text with its days of ISO 8601 as people write them."""
     return _DAY.sub(lambda match: _calendar_day(match[0]), text)
+
+
+def author_of(source: str) -> str:
+    """Returns who made what a record of this source says."""
+    return AUTHORS.get(source, PERSON)
+
+
+def cut_label(words: str) -> str:
+    """Returns the beginning of a sentence."""
+    # Fault: a name of 4 kB would be in the page five times for each row.
+    return words if len(words) <= LABEL_LENGTH else f"{words[:LABEL_LENGTH]}…"

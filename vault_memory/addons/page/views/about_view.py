@@ -1,21 +1,27 @@
 """Memory: everything that is known of a person, or in a channel, on one page."""
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.wording import whose
+from vault_memory.addons.page.views.fact_views import current_facts, past_facts
+from vault_memory.addons.page.wording import author_of, cut_label, day, said_in, whose
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.encodings import as_utf8
+from vault_memory.markdown.items import ItemFields, normalised_text, parse_item
+from vault_memory.markdown.note_items import section_items, short_hash
 from vault_memory.markdown.visible_text import shown
+from vault_memory.rules.edits.blame import added_lines
 
 if TYPE_CHECKING:
-    from vault_memory.addons.page.viewers.fact_viewer import FactRow
-    from vault_memory.addons.page.viewers.note_viewer import ShownItem
-    from vault_memory.search.note_reports import NoteInfo
+    from vault_memory.addons.page.views.fact_views import FactRow
+    from vault_memory.rules.edits.audit_record import Record
+    from vault_memory.search.note_reports import NoteInfo, NoteText
 
 MOST_ROWS = 40
 """Rows in a card; the note, or the view of facts, has the others"""
@@ -96,6 +102,94 @@ def _blocks(text: str) -> list[NoteSentence]:
     return blocks
 
 
+# --- Items ---
+
+
+class ShownItem(NamedTuple):
+    """An item with what the buttons beside it need."""
+
+    heading: str
+    text: str
+    line: int
+    """in the note, from 1"""
+    author: str
+    """who wrote or said it: `by hand`, `the bot`, `you said it`"""
+    key: str
+    """names it in a view, as long as it says the same"""
+    words: str
+    """its text without the marks of its brackets"""
+    day: str
+    """when it was written down, ISO 8601; empty when that is not known"""
+    remarks: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The beginning of its words, for the names of buttons."""
+        return cut_label(self.words)
+
+
+def shown_items(
+    note: str, raw: bytes, records: "Iterable[Record]", speaker: str
+) -> Iterator[ShownItem]:
+    """Yields the items of a note that ops can address; `records` are those of the note.
+
+    `speaker` says who said what comes from a turn.
+    """
+    doc = parse(raw)
+    # The records are in order, so the last one that added a text remains.
+    added_by = {
+        normalised_text(text): record.source for record in records for text in added_lines(record)
+    }
+    line = 1 + count_lines(doc.preamble)
+    for number, section in enumerate(doc.sections):
+        line += count_lines(section.heading)
+        start = 0
+        for item in section_items(doc, number):
+            line += count_lines(section.body[start : item.start])
+            start = item.start
+            author = author_of(added_by.get(normalised_text(item.text), ""))
+            fields = parse_item(item.text)
+            yield ShownItem(
+                item.heading,
+                item.text,
+                line,
+                speaker if fields.ref else author,
+                key=short_hash(note, item.heading, item.text),
+                # An item may have nothing but marks, which are its text then.
+                words=shown(fields.text or item.text),
+                day=fields.date.isoformat() if fields.date else "",
+                remarks=tuple(_remarks(fields)),
+            )
+        line += count_lines(section.body[start:])
+
+
+def _remarks(item: ItemFields) -> Iterator[str]:
+    if item.until:
+        yield f"until {day(item.until.isoformat())}"
+    if item.unclear:
+        yield "unclear: another line contradicts it"
+    if item.confirmed:
+        yield "confirmed"
+    if item.conf != 1:
+        yield f"{item.conf:.0%} certain"
+    if item.origin != "owner":
+        yield f"from {item.origin}"
+    if item.evidence:
+        yield f"“{item.evidence}”"
+
+
+def count_lines(raw: bytes) -> int:
+    """Returns how many line ends there are: CRLF, LF or CR."""
+    return raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
+
+
+def items_of(viewer: Viewer, note: "NoteText") -> list[ShownItem]:
+    """Returns the items that the ops can address, with their authors."""
+    speaker = said_in(viewer.vault.scope_of(note.note), viewer.reader())
+    records = viewer.note(note.note).log()
+    return list(shown_items(note.note, as_utf8(note.raw), records, speaker))
+
+
 # --- Memory view ---
 
 
@@ -149,7 +243,7 @@ def _memory(viewer: Viewer, scope: str, edit: str) -> dict[str, Any]:
     """Returns what is remembered in the scope of a person or a channel."""
     kind, _, name = scope.partition(":")
     to = page_path("/about", **{"name" if kind == "user" else kind: name})
-    notes = [note for note in viewer.notes.all() if note.scope == scope]
+    notes = [note for note in viewer.calls.notes() if note.scope == scope]
     kinds = {info.kind: [note for note in notes if note.kind == info.kind] for info in notes}
     facts, ended = _facts(viewer, scope)
     return {
@@ -168,7 +262,7 @@ def _memory(viewer: Viewer, scope: str, edit: str) -> dict[str, Any]:
         "ended": ended,
         "rules": _cards(viewer, kinds.get("rules", [])),
         "days": _cards(viewer, kinds.get("dated", [])[: -MOST_DAYS - 1 : -1]),
-        "held": viewer.facts.held([scope]),
+        "held": [item for item in viewer.held() if item["scope"] == scope],
         "episodes": kinds.get("episode", [])[: -MOST_EPISODES - 1 : -1],
         "total": len(notes),
     }
@@ -178,21 +272,21 @@ def _facts(viewer: Viewer, scope: str) -> "tuple[list[FactRow], int]":
     """Returns the facts about a person, or of a channel, and how many about the person ended."""
     kind, _, name = scope.partition(":")
     if kind != "user":
-        return [row for row in viewer.facts.current("") if row.fact.scope == scope], 0
-    facts = viewer.facts.current(name)
-    return facts, len(viewer.facts.past(name, facts))
+        return [row for row in current_facts(viewer) if row.fact.scope == scope], 0
+    facts = current_facts(viewer, name)
+    return facts, len(past_facts(viewer, name, facts))
 
 
 def _cards(viewer: Viewer, notes: "list[NoteInfo]") -> list[NoteCard]:
     cards = []
     for info in notes:
         try:
-            note = viewer.notes.read(info.note)
+            note = viewer.note(info.note).read()
         except (NoteNotFound, NoteUnreadable):
             # Fault: a person removed or locked the note after it was listed. The others
             # are shown.
             continue
-        items = {item.line: item for item in viewer.notes.items(note)}
+        items = {item.line: item for item in items_of(viewer, note)}
         text = sentences_of(note.text)
         groups = [
             (

@@ -8,9 +8,8 @@ import msgspec
 from vault_memory.addons.page.forms import IdFields, NoFields, bytes_of, decoded, encoded, form_text
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.note_viewer import author_of
 from vault_memory.addons.page.views.outcome import REFUSED, WAITS, answer_of
-from vault_memory.addons.page.wording import note_title
+from vault_memory.addons.page.wording import author_of, note_title
 from vault_memory.edits.conflict_copies import find_copy
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.note_access import CURATED
@@ -125,7 +124,7 @@ def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
     copy = find_copy(viewer.calls.conflicts(), form.id)
     text = bytes_of(form.text, decoded(form.shown))
     try:
-        edit = viewer.save(copy.note, text, decoded(form.base))
+        edit = viewer.note(copy.note).edits.save(text=text, base=decoded(form.base))
     except SaveConflict as error:
         # The typed text stays in the box. Saved again, it replaces what is on the disk now.
         hand = hand_text_of(text, error.on_disk)

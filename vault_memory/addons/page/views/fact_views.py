@@ -1,26 +1,31 @@
 """Facts, people and things: what holds, what has ended, where it comes from, and the buttons."""
 
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
 from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.fact_viewer import FactRow
 from vault_memory.addons.page.views.outcome import answer_of, own_path
-from vault_memory.addons.page.wording import person
-from vault_memory.errors import UsageError
+from vault_memory.addons.page.wording import PERSON, cut_label, person, said_in
+from vault_memory.api.json_contract import of_source
+from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
+from vault_memory.facts.entity_finder import EntityInfo
 from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.properties.note_properties import Sort, note_properties
 from vault_memory.markdown.visible_text import shown
-from vault_memory.rules.facts.fact import folded
+from vault_memory.rules.facts.fact import Fact, folded
+from vault_memory.rules.facts.relevance import unclear_values
 
 if TYPE_CHECKING:
-    from vault_memory.facts.entity_finder import EntityInfo
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.search.results import Hit
 
@@ -32,6 +37,87 @@ MOST_SPANS = 20
 MOST_CONNECTED = 40
 MOST_MENTIONS = 3
 """Mentions that are shown of one note"""
+
+
+class FactRow(NamedTuple):
+    """A fact, and what the page says of it."""
+
+    fact: Fact
+    origin: str
+    """who wrote or said it: `by hand`, `you said it`"""
+    remarks: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        """What it says"""
+        return f"{self.fact.subject} {self._predicate} {self.fact.object}"
+
+    @property
+    def label(self) -> str:
+        """The beginning of the sentence, for the names of buttons"""
+        return cut_label(self.sentence)
+
+    @property
+    def key(self) -> str:
+        """Names it in a view"""
+        return self.fact.id
+
+    @property
+    def _predicate(self) -> str:
+        return self.fact.predicate.replace("_", " ")
+
+    def words_about(self, name: str) -> str:
+        """Returns what is before the object, without this subject: `Works at`, `Mira works at`."""
+        words = self._predicate
+        if folded(self.fact.subject) == folded(name):
+            return words[:1].upper() + words[1:]
+        return f"{person(self.fact.subject)} {words}"
+
+
+def _origin(fact: Fact, you: str) -> str:
+    if not fact.text:
+        return "follows from another fact"
+    return said_in(fact.scope, you) if fact.ref else PERSON
+
+
+def _remarks(fact: Fact, choices: tuple[str, ...]) -> Iterator[str]:
+    if choices:
+        yield f"unclear: {' or '.join(choices)}"
+    if fact.confirmed:
+        yield "confirmed"
+    # What a person wrote is certain, and needs no number.
+    if fact.confidence != 1:
+        yield f"{fact.confidence:.0%} certain"
+    if fact.temporary:
+        yield "for a while"
+    if fact.origin != "owner":
+        yield f"from {fact.origin}"
+
+
+def fact_rows(viewer: Viewer, facts: "Iterable[Fact]") -> list[FactRow]:
+    """Returns facts for a template."""
+    facts = list(facts)
+    choices = unclear_values(facts)
+    you = viewer.reader()
+    return [
+        FactRow(fact, _origin(fact, you), list(_remarks(fact, choices.get(fact.id, ()))))
+        for fact in facts
+    ]
+
+
+def current_facts(viewer: Viewer, entity: str = "") -> list[FactRow]:
+    """Returns the facts that hold now; with a name, those about it."""
+    return fact_rows(viewer, viewer.calls.facts(entity=entity or None))
+
+
+def past_facts(viewer: Viewer, entity: str, current: "Iterable[FactRow]") -> list[FactRow]:
+    """Returns the facts that hold no longer, or not yet, the newest first."""
+    # A fact that a newer one replaced is not struck through on its page, and one of next
+    # month holds later: only the list of current facts tells both.
+    ids = {row.key for row in current}
+    rows = fact_rows(viewer, viewer.calls.timeline(entity))
+    return [row for row in reversed(rows) if row.key not in ids]
+
 
 Start = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 """How many facts are before the table"""
@@ -82,7 +168,7 @@ class CorrectFactFields(AskedFields):
 def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
     if query.entity.strip():
         return _show_entity(viewer, query.entity.strip(), query)
-    rows = viewer.facts.current("")
+    rows = current_facts(viewer)
     rows.sort(key=lambda row: row.fact.subject.casefold())
     end = query.start + MOST_ROWS
     data = {
@@ -100,8 +186,8 @@ def show_facts(viewer: Viewer, query: FactsFields) -> PageView:
 def _show_entity(viewer: Viewer, name: str, query: FactsFields, to: str = "") -> PageView:
     """Returns the view of a person or a thing."""
     entity = viewer.calls.facts.entity(name)
-    facts = viewer.facts.rows(entity.facts)
-    past = viewer.facts.past(name, facts)
+    facts = fact_rows(viewer, entity.facts)
+    past = past_facts(viewer, name, facts)
     path = to or page_path("/facts", entity=name)
     end = query.start + MOST_ROWS
     data = {
@@ -182,7 +268,9 @@ def add(viewer: Viewer, form: AddFactFields) -> Answer:
         "valid_until": _day(form.until),
         "temporary": form.temporary,
     }
-    return answer_of(viewer.facts.add(fact, form.scope), form.to)
+    # Fault: without the scopes, the fact might go to the page of another person.
+    scope = form.scope or viewer.calls.facts.scope_for(form.subject)
+    return answer_of(viewer.add_fact(fact, scope), form.to)
 
 
 def confirm(viewer: Viewer, form: FactButtonFields) -> Answer:
@@ -210,7 +298,7 @@ def correct(viewer: Viewer, form: CorrectFactFields) -> Answer:
             "the form does not say what is right",
             hint="write the right words, or choose Never true",
         )
-    return answer_of(viewer.facts.correct(form.id, right), form.to)
+    return answer_of(viewer.calls.correct_fact(form.id, **right).edit, form.to)
 
 
 def _press(call: "Callable[[str], FactChange]", form: FactButtonFields) -> Answer:
@@ -231,6 +319,10 @@ def _day(text: str) -> date | None:
 
 PEOPLE_LENGTH = 50
 """Names in one part of the list"""
+MOST_READ = 1_000
+"""Notes that are read for their links"""
+_FILE_NAME = re.compile(r"\.\w{1,5}$")
+"""The end of the name of a picture or another file"""
 
 
 class PeopleFields(msgspec.Struct):
@@ -249,7 +341,7 @@ class PersonFields(FactsFields, kw_only=True):
 
 
 def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
-    entities = viewer.facts.named(viewer.notes.linked_names())
+    entities = _named(viewer)
     matches = [entity for entity in entities if _is_wanted(entity, query)]
     end = query.start + PEOPLE_LENGTH
     data = {
@@ -263,6 +355,36 @@ def show_people(viewer: Viewer, query: PeopleFields) -> PageView:
         "person_path": person_path,
     }
     return PageView("people.html", "People and things", data)
+
+
+def _named(viewer: Viewer) -> "list[EntityInfo]":
+    """Returns people and things, and names that notes link to; the most named first."""
+    entities: list[EntityInfo] = viewer.calls.facts.entities()
+    names = {folded(name) for entity in entities for name in (entity.name, *entity.aliases)}
+    entities += [
+        EntityInfo(name, "other", (), 0, count)
+        for name, count in _linked_names(viewer).items()
+        if folded(name) not in names
+    ]
+    return sorted(entities, key=lambda info: (-info.facts - info.mentions, folded(info.name)))
+
+
+def _linked_names(viewer: Viewer) -> Counter[str]:
+    """Returns the names that notes link to, whether a note has them or not, with their number."""
+    names: Counter[str] = Counter()
+    # Fault: a vault of 100,000 notes would be read from end to end for one list.
+    for info in viewer.calls.notes()[:MOST_READ]:
+        if info.kind != "transcript":
+            with suppress(NoteNotFound, NoteUnreadable):
+                names.update(_link_names(viewer.note(info.note).read().raw))
+    return names
+
+
+def _link_names(raw: bytes) -> set[str]:
+    """Returns the names that a note links to."""
+    links = [each.value for each in note_properties(raw) if each.sort == Sort.LINK]
+    names = {link.rpartition("/")[2].removesuffix(".md") for link in links}
+    return {name for name in names if name and not _FILE_NAME.search(name)}
 
 
 def _is_wanted(entity: "EntityInfo", query: PeopleFields) -> bool:
@@ -325,7 +447,7 @@ def show_source(viewer: Viewer, query: SourceFields) -> PageView:
         "around": query.around,
         "most_around": MOST_AROUND,
         "roles": ROLES,
-        "origin": viewer.source(ref, query.around) if ref else None,
+        "origin": of_source(viewer.calls.source(ref, around=query.around)) if ref else None,
         "forget_command": forget_command,
     }
     return PageView("source.html", "Where it comes from", data)

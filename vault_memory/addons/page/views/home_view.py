@@ -1,5 +1,7 @@
 """Home: what the bot knows of a person, what is new since they looked, and what waits for them."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import chain
@@ -7,20 +9,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from vault_memory import places
 from vault_memory.addons.page import wording
 from vault_memory.addons.page.forms import AskedFields
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, page_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.decision_viewers import ProposalRow, row_of_closed
-from vault_memory.addons.page.viewers.record_viewer import (
+from vault_memory.addons.page.views.about_view import sentences_of
+from vault_memory.addons.page.views.inbox_view import ProposalRow, row_of_closed
+from vault_memory.addons.page.views.outcome import not_remembered, own_path
+from vault_memory.addons.page.views.record_views import (
     NIGHT_SOURCES,
     RecordGroup,
     RecordRow,
     grouped,
+    record_named,
+    records,
     row_of,
 )
-from vault_memory.addons.page.views.about_view import sentences_of
-from vault_memory.addons.page.views.outcome import not_remembered, own_path
+from vault_memory.config import state_file
 
 if TYPE_CHECKING:
     from vault_memory.facts.known import Known
@@ -112,7 +118,7 @@ def show(viewer: Viewer, query: HomeFields) -> PageView:
         "people": people,
         "person": _person(viewer, name) if name else None,
         "first_run": first_run,
-        "notes": [] if name else viewer.notes.all()[:MOST_NOTES],
+        "notes": [] if name else viewer.calls.notes()[:MOST_NOTES],
         "waits": _waiting(viewer),
         # Fault: a day later, `today` is another day.
         "new": viewer.shared.kept(
@@ -129,8 +135,8 @@ def show(viewer: Viewer, query: HomeFields) -> PageView:
 
 
 def see_all(viewer: Viewer, form: SeenFields) -> Redirect:
-    record = viewer.records.find(form.id)
-    viewer.records.mark_seen(record.id)
+    record = record_named(viewer, form.id).record
+    SeenMarks(viewer).move(record.id)
     return Redirect("/")
 
 
@@ -138,7 +144,9 @@ def remember(viewer: Viewer, form: RememberFields) -> Answer:
     own_path(form.to)
     remembered = viewer.remember(form.text, form.scope)
     if remembered["outcome"] == "added":
-        return Redirect(form.to, viewer.records.newest_of(remembered["note"]))
+        note = remembered["note"]
+        newest = (record.id for record, _ in records(viewer) if record.note == note)
+        return Redirect(form.to, next(newest, ""))
     return not_remembered(form.text, remembered, form.to)
 
 
@@ -168,8 +176,8 @@ def _new_records(viewer: Viewer) -> NewRecords:
     kinds: tuple[list[tuple[Record, str]], ...] = ([], [], [])
     newest = since = ""
     learned = total = seen = 0
-    mark = viewer.records.seen_mark()
-    for record, undone_by in viewer.records.with_undoing():
+    mark = SeenMarks(viewer).mark()
+    for record, undone_by in records(viewer):
         if record.id <= mark:
             since = since if seen else record.ts
             seen += 1
@@ -214,6 +222,45 @@ def _first(records: "Iterable[tuple[Record, str]]") -> "Iterator[tuple[Record, R
         row = row_of(record, undone_by)
         lines += len(row.sentences)
         yield record, row
+
+
+EVERYTHING = "*"
+"""In place of the scopes of a session that sees all of the vault"""
+FILE = "web-seen.json"
+MOST_MARKS = 200
+
+
+class SeenMarks:
+    """In a file: digest of the scopes → id of the last record they saw. Several processes may use it."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._file = viewer.state_folder / FILE
+        # Fault: with the first note of a new person, all scopes are other scopes, and
+        # everything would be new again.
+        names = "\n".join([EVERYTHING] if viewer.sees_all else sorted(viewer.scopes))
+        # A digest: the file shall not say who looks at whose notes.
+        self._key = hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def mark(self) -> str:
+        """Returns the id of the newest record that was seen; empty before the first mark."""
+        return self._marks().get(self._key, "")
+
+    def move(self, record_id: str) -> None:
+        """Moves the mark forward to a record."""
+        places.make_private(self._file.parent)
+        with state_file.lock(self._file.with_name(f"{FILE}.lock")):
+            marks = self._marks()
+            # Fault: an old view that is still open in another tab would move the mark back.
+            newest = max(marks.pop(self._key, ""), record_id)
+            marks[self._key] = newest
+            state_file.write(self._file, json.dumps(dict(list(marks.items())[-MOST_MARKS:])))
+
+    def _marks(self) -> dict[str, str]:
+        value = state_file.read_json(self._file)
+        # Fault: a person may edit any file of the state folder. Then all records are new.
+        if not isinstance(value, dict):
+            return {}
+        return {key: mark for key, mark in value.items() if isinstance(mark, str)}
 
 
 # --- The person ---

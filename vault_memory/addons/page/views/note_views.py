@@ -1,7 +1,9 @@
 """Notes: the list of all, one as Markdown with buttons, its editor, and its stored versions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
@@ -18,15 +20,16 @@ from vault_memory.addons.page.forms import (
 from vault_memory.addons.page.note_html.hidden_letters import Exact
 from vault_memory.addons.page.page_answers import Answer, PageView, Redirect, note_path
 from vault_memory.addons.page.viewer import Viewer
-from vault_memory.addons.page.viewers.note_viewer import author_of
+from vault_memory.addons.page.views.about_view import items_of
 from vault_memory.addons.page.views.outcome import answer_of, own_path
-from vault_memory.addons.page.wording import note_title
+from vault_memory.addons.page.wording import author_of, note_title
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.rules.edits.text_edits import why_not_editable
 
 if TYPE_CHECKING:
-    from vault_memory.addons.page.viewers.note_viewer import ShownItem
+    from vault_memory.addons.page.note_html.link_resolver import NoteUrl
+    from vault_memory.addons.page.views.about_view import ShownItem
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
 
@@ -56,11 +59,12 @@ class ItemButtonFields(AskedFields):
 
 
 def show_note(viewer: Viewer, query: NoteFields) -> PageView:
-    note = viewer.notes.read(query.note)
-    items = viewer.notes.items(note)
+    note = viewer.note(query.note).read()
+    items = items_of(viewer, note)
     headings = dict.fromkeys(item.heading for item in items)
     forms = {heading: f"lines-{number}" for number, heading in enumerate(headings)}
-    links, linking = viewer.notes.links(note.note)
+    links = viewer.note(note.note).searcher.links()
+    outgoing = dict.fromkeys(link.note for link in links.outgoing if link.note)
     data = {
         **_frame(viewer, note.note),
         "revision": note.revision,
@@ -68,12 +72,15 @@ def show_note(viewer: Viewer, query: NoteFields) -> PageView:
         "forms": forms,
         "html": _html(viewer, note, items, forms, query.edit),
         "raw_html": "",
-        "links": links,
-        "linking": linking,
+        # Fault: a link tells of a note that is another person's.
+        "links": [path for path in outgoing if path != note.note and viewer.vault.scope_of(path)],
+        "linking": [
+            path for path in links.incoming if path != note.note and viewer.vault.scope_of(path)
+        ],
         "saved": query.saved,
         "waiting": [wait for wait in viewer.waiting() if wait.note == note.note],
         "copies": [copy.id for copy in viewer.conflict_copies() if copy.note == note.note],
-        "editor_link": viewer.notes.editor_link(note.note),
+        "editor_link": viewer.editor_link(note.note),
         "why_not_editable": why_not_editable(note.raw),
     }
     if not data["html"]:
@@ -99,12 +106,35 @@ def _html(
         row = {**data, "item": item, "form": forms[item.heading], "is_edited": is_edited}
         beside[item.line] = render.fragment("note_item.html", row).strip("\n")
         edited = item.line if is_edited else edited
-    link = viewer.notes.link_from(note.note)
+    link = _note_url(viewer, note.note)
     # Fault: a note of 100,000 items would keep the browser and the server busy.
     try:
         return markdown.render(note.text, link, beside=beside, edited=edited, with_title=False)
     except markdown.TooLong:
         return ""
+
+
+ENDINGS = ("", ".md", ".markdown", ".MD")
+
+
+def _note_url(viewer: Viewer, note: str) -> "NoteUrl":
+    """Returns what finds the URL of a note that this one names; None when the session sees none."""
+
+    # To list all notes costs 50 times a view, and most notes link to none.
+    @cache
+    def paths() -> set[str]:
+        return {info.note for info in viewer.calls.notes()}
+
+    def url(target: str) -> str | None:
+        # A Markdown link begins at its note; many editors begin at the vault, and wiki links
+        # name a file in any folder.
+        beside = str(PurePosixPath(note).parent / target)
+        names = [name + ending for name in (target, beside) for ending in ENDINGS]
+        files = {target + ending for ending in ENDINGS}
+        names += sorted(path for path in paths() if path.rpartition("/")[2] in files)
+        return next((note_path(name) for name in names if name in paths()), None)
+
+    return url
 
 
 def append(viewer: Viewer, form: ItemButtonFields) -> Answer:
@@ -131,7 +161,7 @@ def remove(viewer: Viewer, form: ItemButtonFields) -> Answer:
 def _apply(viewer: Viewer, form: ItemButtonFields, op: dict[str, Any]) -> Answer:
     # Fault: after the call, an error about the path would hide what was done.
     own_path(form.to or "/")
-    edit = viewer.notes.apply(form.note, op, form.expected)
+    edit = viewer.note(form.note).apply(ops=[op], source="cli", expected=form.expected, merge=True)
     return answer_of(edit, form.to or note_path(edit.note))
 
 
@@ -158,7 +188,7 @@ class SaveFields(msgspec.Struct):
 
 
 def show_editor(viewer: Viewer, query: EditFields) -> PageView:
-    note = viewer.notes.read(query.note)
+    note = viewer.note(query.note).read()
     reason = why_not_editable(note.raw)
     if reason:
         data = {**_frame(viewer, note.note), "reason": reason}
@@ -169,19 +199,19 @@ def show_editor(viewer: Viewer, query: EditFields) -> PageView:
 
 
 def save(viewer: Viewer, form: SaveFields) -> Answer:
-    path = viewer.notes.path(form.note)
+    calls = viewer.note(form.note)
     base = _base(form)
     text = bytes_of(form.text, base)
     try:
-        edit = viewer.save(path, text, base)
+        edit = calls.edits.save(text=text, base=base)
     except SaveConflict as conflict:
-        return _conflict(viewer, path, form, conflict)
+        return _conflict(viewer, form, conflict)
     except NoteGone as error:
-        return _gone(viewer, path, form, error)
-    to = note_path(path, saved="edit")
+        return _gone(viewer, form, error)
+    to = note_path(form.note, saved="edit")
     # Fault: "saved" after nothing was typed looks as if something had been changed.
     if text == base:
-        return Redirect(note_path(path, saved="unchanged"))
+        return Redirect(note_path(form.note, saved="unchanged"))
     if edit.from_disk and edit.audit_id:
         viewer.shared.keep_from_disk(edit.audit_id, edit.from_disk)
     return answer_of(edit, to)
@@ -196,9 +226,9 @@ def _base(form: SaveFields) -> bytes:
     return base
 
 
-def _conflict(viewer: Viewer, path: str, form: SaveFields, conflict: SaveConflict) -> PageView:
+def _conflict(viewer: Viewer, form: SaveFields, conflict: SaveConflict) -> PageView:
     """Returns the three texts; the box has what was typed, based on what is on disk now."""
-    data = _form(viewer, path, conflict.on_disk, _typed(form))
+    data = _form(viewer, form.note, conflict.on_disk, _typed(form))
     data |= {
         "message": conflict.message,
         "hint": conflict.hint,
@@ -206,14 +236,14 @@ def _conflict(viewer: Viewer, path: str, form: SaveFields, conflict: SaveConflic
         "yours": _text(conflict.yours),
         "opened": _text(conflict.base),
     }
-    return PageView("edit_conflict.html", _title(path), data, CONFLICT)
+    return PageView("edit_conflict.html", _title(form.note), data, CONFLICT)
 
 
-def _gone(viewer: Viewer, path: str, form: SaveFields, error: NoteGone) -> PageView:
+def _gone(viewer: Viewer, form: SaveFields, error: NoteGone) -> PageView:
     """Returns what was typed in a form that saves it as a new note."""
-    data = _form(viewer, path, b"", _typed(form))
+    data = _form(viewer, form.note, b"", _typed(form))
     data |= {"message": error.message, "hint": error.hint}
-    return PageView("edit_gone.html", _title(path), data, CONFLICT)
+    return PageView("edit_gone.html", _title(form.note), data, CONFLICT)
 
 
 def _typed(form: SaveFields) -> str:
@@ -236,7 +266,7 @@ def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.Diff
     if base in ("", note.revision):
         return None
     try:
-        opened = viewer.notes.version(note.note, base)
+        opened = viewer.note(note.note).edits.read_version(revision=base)
     except (NoteNotFound, UsageError):
         # Versions that nobody wrote through the program are not stored.
         return diffs.lines("", note.text)
@@ -245,7 +275,7 @@ def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.Diff
 
 def _frame(viewer: Viewer, path: str) -> dict[str, Any]:
     """Returns what the frame around a view of a note needs."""
-    return {"tab": NOTES, "note": path, "scope": viewer.notes.scope_of(path)}
+    return {"tab": NOTES, "note": path, "scope": viewer.vault.scope_of(path)}
 
 
 def _title(note: str) -> str:
@@ -286,8 +316,8 @@ SHORT = 12
 
 
 def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
-    versions = viewer.notes.history(query.note)
-    note = viewer.notes.path(query.note)
+    note = query.note
+    versions = viewer.note(note).history()
     first, second = query.first[:SHORT], query.second[:SHORT]
     # Without a choice, the last change is shown.
     if not (first or second) and len(versions) > 1:
@@ -308,18 +338,19 @@ def show_history(viewer: Viewer, query: HistoryFields) -> PageView:
 def _diff(viewer: Viewer, note: str, first: str, second: str) -> list[diffs.DiffLine] | None:
     if not second:
         return None
-    older = viewer.notes.version(note, first).text if first else ""
-    return diffs.lines(older, viewer.notes.version(note, second).text)
+    read = viewer.note(note).edits.read_version
+    older = read(revision=first).text if first else ""
+    return diffs.lines(older, read(revision=second).text)
 
 
 def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
-    note = viewer.notes.path(form.note)
+    note, calls = form.note, viewer.note(form.note)
     # Fault: a version that was chosen by mistake would replace the note at once.
     if form.sure == "yes":
-        edit = viewer.notes.restore(note, form.revision, expected=form.expected or None)
+        edit = calls.restore(revision=form.revision, expected=form.expected or None)
         return answer_of(edit, note_path(note))
-    plan = viewer.notes.restore(note, form.revision, dry_run=True)
-    version = viewer.notes.version(note, form.revision)
+    plan = calls.restore(revision=form.revision, dry_run=True)
+    version = calls.edits.read_version(revision=form.revision)
     data = {
         **_frame(viewer, note),
         "revision": version.revision,
@@ -358,7 +389,7 @@ class NoteFolder(NamedTuple):
 
 
 def show_notes(viewer: Viewer, query: NotesFields) -> PageView:
-    every = viewer.notes.all()
+    every = viewer.calls.notes()
     paths = [note.note for note in every if _is_wanted(note, query)]
     places, folder = paths, _folder(query)
     below: dict[str, list[str]] = {}
@@ -373,7 +404,7 @@ def show_notes(viewer: Viewer, query: NotesFields) -> PageView:
         "total": len(paths),
         "closed": {name: len(below[name]) for name in here if name in below},
         "top": _tree([place for place in here if place not in below], folder),
-        "changed_on": viewer.notes.changed_on,
+        "changed_on": viewer.changed_on,
         "last": -(-len(places) // PART),
     }
     return PageView("notes.html", "All notes", data)

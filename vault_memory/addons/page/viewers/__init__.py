@@ -1,1 +1,0 @@
-"""What a session may see of each kind, and the calls that it may make."""
