@@ -115,13 +115,12 @@ class ScopedVault:
 
         It has no names of notes of others, and no folders of the machine.
         """
-        seen = [scope for scope in scopes if scope in self.reads]
-        run = getattr(query_or_local, call)
-        answer = run(self._memory, text, scopes=seen, options=options)
+        reads = self.reads
+        seen = [scope for scope in scopes if scope in reads]
+        answer = getattr(query_or_local, call)(self._memory, text, scopes=seen, options=options)
         freshness = answer["freshness"]
-        stale = list(filter(self.may_read, freshness["stale_files"]))
-        reason = self.clean(freshness["reason"])
-        answer["freshness"] = {**freshness, "stale_files": stale, "reason": reason}
+        freshness["stale_files"] = list(filter(self.may_read, freshness["stale_files"]))
+        freshness["reason"] = self.clean(freshness["reason"])
         # The scopes come from the configuration: a model that asks cannot correct them.
         answer.pop("unknown_scopes", None)
         return answer
