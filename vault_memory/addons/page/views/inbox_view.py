@@ -272,11 +272,11 @@ def _why_stale(viewer: Viewer, edit: "Edit") -> str:
 
 
 def _outcome(title: str, steps: Sequence[DecisionStep]) -> PageView:
-    done = [step for step in steps if not step.reason]
+    decided = [step for step in steps if not step.reason]
     waiting = [step for step in steps if step.waits]
     refused = [step for step in steps if step.reason and not step.waits]
-    status = 200 if done else REFUSED
-    if waiting and not done and not refused:
+    status = 200 if decided else REFUSED
+    if waiting and not decided and not refused:
         status = WAITS
-    data = {"done": done, "waiting": waiting, "refused": refused}
-    return PageView("decided.html", title if done else "Not done", data, status)
+    data = {"done": decided, "waiting": waiting, "refused": refused}
+    return PageView("decided.html", title if decided else "Not done", data, status)

@@ -396,14 +396,14 @@ def show_notes(viewer: Viewer, query: NotesFields) -> PageView:
     if len(paths) > MOST_IN_TREE:
         below, inside = _level(paths, folder)
         places = [*below, *inside]
-    here = places[(query.part - 1) * PART : query.part * PART]
+    listed = places[(query.part - 1) * PART : query.part * PART]
     data = {
         "query": query,
         "scopes": sorted({note.scope for note in every}),
         "kinds": sorted({note.kind for note in every}),
         "total": len(paths),
-        "closed": {name: len(below[name]) for name in here if name in below},
-        "top": _tree([place for place in here if place not in below], folder),
+        "closed": {name: len(below[name]) for name in listed if name in below},
+        "top": _tree([place for place in listed if place not in below], folder),
         "changed_on": viewer.changed_on,
         "last": -(-len(places) // PART),
     }
