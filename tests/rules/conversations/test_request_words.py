@@ -29,6 +29,7 @@ def test_words_of_service_and_of_wishes_are_left_out() -> None:
     assert not request_words.serves("boiler")
     assert request_words.without_wishes(["need", "boiler"]) == ["boiler"]
     assert request_words.without_wishes(["need"]) == ["need"]
+    assert request_words.without_wishes(["möchte", "heizung"]) == ["heizung"]
 
 
 def test_yes_and_not_are_content_and_stop_words_are_none() -> None:

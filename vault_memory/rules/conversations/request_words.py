@@ -23,7 +23,7 @@ def wished_part(text: str, query: Collection[str]) -> str:
     if len(text) > LONGEST_WISH or len(split_sentences(text)) > 1:
         return ""
     plain = text.lstrip("，, ")
-    run = next(filter(plain.startswith, _wishes_in_runs()), "")
+    run = next(filter(plain.startswith, _runs("wishes")), "")
     if run:
         return plain.removeprefix(run)
     words = tokens.words(plain)
@@ -56,7 +56,7 @@ def without_wishes(words: Sequence[str]) -> list[str]:
 
 def serves(word: str) -> bool:
     """Returns whether a word is one of a service, such as "glad"."""
-    return word in _service()
+    return word in _words("service")
 
 
 def content_words(text: str) -> list[str]:
@@ -84,13 +84,13 @@ def _is_form_of(word: str, form: str) -> bool:
 
 
 @cache
-def _tables() -> dict[str, dict[str, list[str]]]:
+def _tables() -> dict[str, dict[str, str]]:
     return language_tables(__package__, "request_words.toml")
 
 
 def _listed(name: str) -> Iterator[str]:
     for table in _tables().values():
-        yield from table[name]
+        yield from map(str.strip, table[name].split(","))
 
 
 @cache
@@ -104,32 +104,33 @@ def _wishes() -> dict[str, list[list[str]]]:
 
 
 def _is_of_wish(word: str) -> bool:
-    # A new process asks about few words: the stop-words of all languages would take it longer.
-    return word in _wish_words() and _is_content(word)
+    # A new process asks about few words: the expressions that divide a text into words, and the
+    # stop-words of all languages, would take it longer.
+    return word in _wish_letters() and word in _words("wishes") and _is_content(word)
 
 
 @cache
-def _wish_words() -> frozenset[str]:
-    listed = (word for word in _listed("wishes") if not tokens.is_run(word))
-    return frozenset(tokens.without_last_letters(tokens.words(" ".join(listed))))
+def _wish_letters() -> str:
+    """Returns a text of which each word of a wish is a part."""
+    return " ".join(_listed("wishes")).casefold().replace("'", "")
 
 
 @cache
-def _wishes_in_runs() -> tuple[str, ...]:
-    runs = filter(tokens.is_run, _listed("wishes"))
-    return tuple(sorted(runs, key=len, reverse=True))
-
-
-@cache
-def _service() -> frozenset[str]:
-    listed = (word for word in _listed("service") if not tokens.is_run(word))
+def _words(name: str) -> frozenset[str]:
+    """Returns the words of phrases, without those of scripts without spaces."""
+    listed = (phrase for phrase in _listed(name) if not tokens.is_run(phrase))
     return frozenset(tokens.words(" ".join(listed)))
 
 
 @cache
+def _runs(name: str) -> tuple[str, ...]:
+    """Returns the phrases of scripts without spaces, the longest first."""
+    return tuple(sorted(filter(tokens.is_run, _listed(name)), key=len, reverse=True))
+
+
+@cache
 def _service_in_runs() -> re.Pattern[str]:
-    listed = filter(tokens.is_run, _listed("service"))
-    return re.compile("|".join(sorted(listed, key=len, reverse=True)))
+    return re.compile("|".join(_runs("service")))
 
 
 @cache

@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
-from typing import Any
 
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.stopwords import language_tables
@@ -172,10 +170,10 @@ def _no_starter_follows(point: FullStop) -> bool:
 
 @cache
 def _table() -> _Table:
-    languages = _languages()
+    tables = language_tables(__package__, "abbreviations.toml").values()
 
     def words(key: str) -> frozenset[str]:
-        return frozenset(chain.from_iterable(table[key] for table in languages))
+        return frozenset(" ".join(table[key] for table in tables).split())
 
     starters = words("starters")
     return _Table(
@@ -188,7 +186,3 @@ def _table() -> _Table:
         words("ordinals"),
         words("clubs"),
     )
-
-
-def _languages() -> list[dict[str, Any]]:
-    return list(language_tables(__package__, "abbreviations.toml").values())
