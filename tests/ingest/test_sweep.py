@@ -71,7 +71,7 @@ def test_a_sweep_detects_every_change(tmp_path: Path, monkeypatch: pytest.Monkey
     for _ in range(draw.randrange(1, 8)):
         change(root, draw)
     plan = plan_ingest(
-        ingest.index.files(), ingest.folder.listing(), is_memory=ingest.wants, parked={}
+        ingest.index.files().items(), ingest.folder.listing(), is_memory=ingest.wants, parked={}
     )
     assert set(complete_sweep(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
 

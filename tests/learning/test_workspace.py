@@ -2,13 +2,16 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.every import every
 from tests.scenarios.outside import Outside
+from vault_memory.learning.vault_map import VaultMap
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.rules.paths.scope_notes import places_of, scopes_in
+from vault_memory.rules.paths.scope_notes import places_of
+from vault_memory.vault.reader import Folder
 
 
 def test_in_a_workspace_the_night_writes_beside_the_existing_notes(outside: Outside):
@@ -70,10 +73,27 @@ def test_a_new_person_gets_notes_where_others_have_theirs(outside: Outside):
             ["user:ann", "user:bob"],
         ),
         (["notes.md", "groups/g/MEMORY.md"], []),
+        (
+            [
+                "Users/ben/memories/a.md",
+                "Users/ann/transcripts/2026-01-01.jsonl",
+                "Channels/h/transcripts/2026-01-01.jsonl",
+                "Channels/quiet/CHANNEL.md",
+                "elsewhere.txt",
+            ],
+            ["channel:h", "user:ann", "user:ben"],
+        ),
     ],
 )
-def test_every_person_and_every_channel_with_turns_has_nights(paths, scopes):
-    assert scopes_in(paths, Layout()) == scopes
+def test_every_person_and_every_channel_with_turns_has_nights(tmp_path: Path, paths, scopes):
+    vault = tmp_path / str(len(list(tmp_path.iterdir())))
+    vault.mkdir()
+    for path in paths:
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).touch()
+
+    folder = Folder(vault, needs_marker=False)
+    assert sorted(VaultMap(folder, Layout()).scopes()) == scopes
 
 
 def test_two_scopes_never_share_a_note():

@@ -321,9 +321,15 @@ class EditCalls(AuditCalls):
     def notes_without_snapshot(self) -> list[str]:
         """The notes whose indexed version is not the last stored version."""
         with self.transaction():
-            heads = dict(self.editor.writer.snapshots.heads())
-            revisions = self.vault.indexing.index().revisions()
-            return [path for path, revision in revisions if heads.get(path) != revision]
+            head, paths = ("", "", 0), []
+            seen = self.editor.writer.snapshots.last_seen()
+            # Both are in the order of their paths, so that none of a million is held.
+            for note in self.vault.indexing.index().revisions():
+                while head[0] < note[0]:
+                    head = next(seen, (*note, 0))
+                if head[:2] != note:
+                    paths.append(note[0])
+            return paths
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Store the versions of these notes that the index has settled on, unless they are stored."""

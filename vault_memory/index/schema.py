@@ -8,7 +8,7 @@ chunk is never embedded twice, and vectors of two models are never compared.
 from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import Connection
-from vault_memory.database.migrations import Migration
+from vault_memory.database.migrations import Migration, statements
 from vault_memory.index import term_volumes
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ LINK = 4
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 
 
-def _create(connection: Connection) -> None:
-    tokenizer = " ".join(map(repr, TOKENIZER))
-    connection.execute(f"""
+_CREATE = statements(f"""
         CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
         CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
         CREATE TABLE note(
@@ -72,22 +70,20 @@ def _create(connection: Connection) -> None:
         );
         -- A word in the first column takes two bytes less.
         CREATE VIRTUAL TABLE chunk_fts USING fts5(
-            body, heading, who, scope, content='', contentless_delete=1, tokenize="{tokenizer}"
+            body, heading, who, scope, content='', contentless_delete=1, tokenize="{" ".join(map(repr, TOKENIZER))}"
         );
-    """)
+""")
 
 
-def _own_turns(connection: Connection) -> None:
-    """Add the second scope of a chunk: a turn in a channel is also of the person who said it."""
-    connection.execute("""
+# Adds the second scope of a chunk: a turn in a channel is also of the person who said it.
+_OWN_TURNS = statements("""
         ALTER TABLE chunk ADD COLUMN also INTEGER REFERENCES scope;
         CREATE INDEX chunk_also ON chunk(also, note) WHERE also IS NOT NULL;
-    """)
+""")
 
 
-def _graph(connection: Connection) -> None:
-    """Add the facts of notes, the names of entities, and the mentions of entities."""
-    connection.execute("""
+# Adds the facts of notes, the names of entities, and the mentions of entities.
+_GRAPH = statements("""
         CREATE TABLE fact(
             id INTEGER PRIMARY KEY,
             note INTEGER NOT NULL REFERENCES note,
@@ -135,17 +131,11 @@ def _graph(connection: Connection) -> None:
         CREATE INDEX mention_of_note ON mention(note);
         CREATE INDEX mention_key ON mention(key, scope);
         DELETE FROM meta WHERE key = 'rules';  -- older indexes have no such rows: this rebuilds them
-    """)
+""")
 
 
-def _volumes(connection: Connection) -> None:
-    """Add the sizes of the scopes, from which the weights of words follow."""
-    connection.execute(term_volumes.TABLES)
-
-
-def _stamps(connection: Connection) -> None:
-    """Add the stamps of items, from which their fading follows. The next scan fills them in."""
-    connection.execute("""
+# Adds the stamps of items, from which their fading follows. The next scan fills them in.
+_STAMPS = statements("""
         CREATE TABLE stamp(
             chunk INTEGER PRIMARY KEY REFERENCES chunk,
             note INTEGER NOT NULL REFERENCES note,
@@ -173,12 +163,11 @@ def _stamps(connection: Connection) -> None:
         CREATE TABLE ledger(path TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID;
         ALTER TABLE note ADD COLUMN audits TEXT NOT NULL DEFAULT '?';
         CREATE INDEX note_due ON note(path) WHERE audits = '?';
-    """)
+""")
 
 
-def _properties(connection: Connection) -> None:
-    """Add what people wrote about notes: fields, tags, aliases and links."""
-    connection.execute("""
+# Adds what people wrote about notes: fields, tags, aliases and links.
+_PROPERTIES = statements("""
         ALTER TABLE note ADD COLUMN name TEXT NOT NULL DEFAULT '';  -- the folded name of the file, without extension
         CREATE INDEX note_name ON note(name) WHERE name <> '';
         CREATE TABLE property(
@@ -191,7 +180,7 @@ def _properties(connection: Connection) -> None:
         CREATE INDEX property_of_note ON property(note);
         CREATE INDEX property_key ON property(sort, name, key);
         DELETE FROM meta WHERE key = 'rules';  -- older indexes have no such rows: this rebuilds them
-    """)
+""")
 
 
 def _lengths(connection: Connection) -> None:
@@ -204,12 +193,12 @@ def _lengths(connection: Connection) -> None:
 
 
 STEPS: tuple[Migration, ...] = (
-    _create,
-    _own_turns,
-    _graph,
-    _volumes,
-    _stamps,
-    _properties,
+    _CREATE,
+    _OWN_TURNS,
+    _GRAPH,
+    statements(term_volumes.TABLES),
+    _STAMPS,
+    _PROPERTIES,
     _lengths,
 )
 """The migrations. The number of applied steps is the format of an index"""

@@ -217,23 +217,19 @@ class Index:
 
     def files(self) -> dict[str, IndexedFile]:
         """Return the indexed file of every note, by path."""
-        rows = self.connection.execute(f"SELECT path, {_FILE_COLUMNS} FROM note")
-        return {row[0]: IndexedFile._make(row[1:]) for row in rows}
+        return dict(self.files_within([""]))
 
-    def files_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
-        """Return the indexed files at these paths and below them; "" is the vault."""
-        if "" in paths:
-            return self.files()
+    def files_within(self, paths: Sequence[str]) -> Iterator[tuple[str, IndexedFile]]:
+        """Yield the indexed files at these paths and below them; "" is the vault."""
         notes = f"SELECT path, {_FILE_COLUMNS} FROM note"
         # "0" is the letter after "/", so this is the range of paths below a folder.
         query = (
             f"{notes} WHERE path = ?1 UNION ALL {notes} WHERE path > ?1 || '/' AND path < ?1 || '0'"
         )
-        return {
-            row[0]: IndexedFile._make(row[1:])
-            for path in paths
-            for row in self.connection.execute(query, (path,))
-        }
+        for path in paths:
+            rows = self.connection.execute(*((query, (path,)) if path else (notes,)))
+            for row in rows:
+                yield row[0], IndexedFile._make(row[1:])
 
     def files_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """Return the indexed files of the next `limit` notes after a path, in order."""

@@ -1,6 +1,6 @@
 """Decides which notes to read and which to remove: a pure comparison of index and listing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from vault_memory.index.store import IndexedFile, State
@@ -10,16 +10,20 @@ from vault_memory.vault.listing import Listing, Stat
 class IngestPlan(NamedTuple):
     """The difference between the index and a listing of the vault. Paths are relative to it."""
 
-    changed: tuple[str, ...]
-    """new, not settled when last read, or of another size, time or inode since"""
+    changed: dict[str, IndexedFile | None]
+    """of another size, time or inode than indexed, or not settled then; new ones with None"""
     removed: tuple[str, ...]
     """indexed, and certainly absent"""
     unseen: tuple[str, ...]
     """indexed, in a folder that cannot be listed: the note may still exist"""
+    unread: tuple[str, ...]
+    """files that search does not read"""
+    beyond: frozenset[str]
+    """not indexed, and without room in the listing"""
 
 
 def plan_ingest(
-    indexed: Mapping[str, IndexedFile],
+    indexed: Iterable[tuple[str, IndexedFile]],
     listing: Listing,
     *,
     is_memory: Callable[[str], bool],
@@ -27,34 +31,34 @@ def plan_ingest(
 ) -> IngestPlan:
     """Compares the index with a listing.
 
+    `indexed`: as of before the listing. Of a million notes only those that differ are held.
     `is_memory`: whether search reads a path. `parked`: files that are skipped on purpose, with
     the `stamp` they had then.
     """
-    changed: list[str] = []
-    for path, stat in listing.entries.items():
-        previous = indexed.get(path)
-        if previous is not None:
-            needs_reading = differs(previous, stat)
-        else:
-            # Fault (B49): a note that crashed its parser is left alone until its file
-            # changes.
-            is_parked = parked.get(path) == stamp(stat)
-            needs_reading = not is_parked and is_memory(path)
-        if needs_reading:
-            changed.append(path)
-    removed: list[str] = []
-    unseen: list[str] = []
+    changed: dict[str, IndexedFile | None] = {}
+    removed: dict[str, None] = {}
+    unseen: dict[str, None] = {}
     beyond = frozenset(listing.beyond)
-    for path in indexed:
-        if path in listing.entries or path in beyond:
-            continue
+    new = {*listing.entries, *beyond}
+    for path, file in indexed:
+        stat = listing.entries.get(path)
+        new.discard(path)
+        if stat is not None and differs(file, stat):
+            changed[path] = file
         # Fault (B40): a folder that cannot be listed is no proof that its notes were
         # deleted.
-        if listing.covers(path):
-            removed.append(path)
-        else:
-            unseen.append(path)
-    return IngestPlan(tuple(changed), tuple(removed), tuple(unseen))
+        elif stat is None and path not in beyond:
+            (removed if listing.covers(path) else unseen)[path] = None
+    unread: list[str] = []
+    for path in filter(new.__contains__, listing.entries):
+        if not is_memory(path):
+            unread.append(path)
+        # Fault (B49): a note that crashed its parser is left alone until its file changes.
+        elif parked.get(path) != stamp(listing.entries[path]):
+            changed[path] = None
+    return IngestPlan(
+        changed, tuple(removed), tuple(unseen), tuple(unread), beyond.intersection(new)
+    )
 
 
 def differs(previous: IndexedFile, stat: tuple[int, ...]) -> bool:

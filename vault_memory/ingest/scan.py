@@ -14,7 +14,7 @@ from vault_memory.index.schema import MISSING, has_stamps, missing_notes, skip_s
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest import stamping
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
-from vault_memory.ingest.ingest_plan import plan_ingest, stamp
+from vault_memory.ingest.ingest_plan import IngestPlan, plan_ingest, stamp
 from vault_memory.ingest.note import (
     entry_of,
     forget_note,
@@ -104,11 +104,8 @@ class Ingest:
         self, *, within: Sequence[str] = ("",), progress: Progress | None = None
     ) -> ScanReport:
         """Brings the index up to date with the paths `within` ("" is the vault)."""
-        indexed = self.index.files_within(within)
-        parked = self._parked(within)
-        listing = self._list(within)
-        plan = plan_ingest(indexed, listing, is_memory=self.wants, parked=parked)
-        report = self._read_all(plan.changed, indexed, progress)
+        plan, listing, parked = self._compared(within)
+        report = self._read_all(plan.changed, progress)
         for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.MISSING)
         for path in parked:
@@ -116,31 +113,33 @@ class Ingest:
             # deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
-        self._count_missing(within, listing, indexed, plan.changed)
+        self._count_missing(within, plan)
         if within == ("",):
             self._stamp(listing)
-        unread = [path for path in listing.entries if path not in indexed and not self.wants(path)]
         return report._replace(
             doubtful=(*report.doubtful, *plan.removed),
-            unread=tuple(unread),
+            unread=plan.unread,
             copies=tuple(listing.copies),
         )
 
-    def _count_missing(
-        self,
-        within: Sequence[str],
-        listing: Listing,
-        indexed: Mapping[str, IndexedFile],
-        changed: Iterable[str],
-    ) -> None:
+    def _compared(self, within: Sequence[str]) -> tuple[IngestPlan, Listing, dict[str, str]]:
+        # Fault: of a note that another process indexes during the listing, the state after it
+        # would say that its file was removed.
+        with self.index.reading():
+            parked = self._parked(within)
+            listing = self._list(within)
+            indexed = self.index.files_within(within)
+            plan = plan_ingest(indexed, listing, is_memory=self.wants, parked=parked)
+        return plan, listing, parked
+
+    def _count_missing(self, within: Sequence[str], plan: IngestPlan) -> None:
         """Counts the notes that the index lacks, because a listing has no room for all files."""
         before = missing_notes(self.index)
         if within == ("",):
-            beyond = (path for path in listing.beyond if path not in indexed)
-            missing = sum(map(self.wants, beyond))
+            missing = sum(map(self.wants, plan.beyond))
         else:
             # A sweep finds these notes folder by folder.
-            missing = max(before - sum(path not in indexed for path in changed), 0)
+            missing = max(before - list(plan.changed.values()).count(None), 0)
         if missing != before:
             self.index.set(MISSING, str(missing))
 
@@ -159,11 +158,8 @@ class Ingest:
 
     def newer_notes(self) -> tuple[str, ...]:
         """Returns the notes that differ from the index. Writes nothing."""
-        indexed = self.index.files()
-        listing = self._list(("",))
-        parked = self._parked(("",))
-        plan = plan_ingest(indexed, listing, is_memory=self.wants, parked=parked)
-        newer = {path for path in plan.changed if self._is_newer(path, indexed)}
+        plan = self._compared(("",))[0]
+        newer = {path for path, file in plan.changed.items() if self._is_newer(path, file)}
         return tuple(sorted(newer.union(plan.removed)))
 
     def _parked(self, within: Sequence[str]) -> dict[str, str]:
@@ -171,12 +167,12 @@ class Ingest:
         parked = self.index.parked().items()
         return {path: mark for path, (_, mark) in parked if _is_within(path, within)}
 
-    def _is_newer(self, path: str, indexed: Mapping[str, IndexedFile]) -> bool:
+    def _is_newer(self, path: str, file: IndexedFile | None) -> bool:
         try:
             note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except (NoteNotFound, NoteUnreadable):
             return True
-        return path not in indexed or note.revision != indexed[path].revision
+        return file is None or note.revision != file.revision
 
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """Concludes a scan a moment later: absent notes are removed, unchanged ones settled.
@@ -268,12 +264,12 @@ class Ingest:
             return None
 
     def _read_all(
-        self, paths: Sequence[str], indexed: Mapping[str, IndexedFile], progress: Progress | None
+        self, indexed: Mapping[str, IndexedFile | None], progress: Progress | None
     ) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
         ambiguous = _Ambiguous()
-        position = 0
+        position, paths = 0, list(indexed)
         while position < len(paths):
             with self.folder.held():
                 position, entries = self._batch(paths, position, indexed, ambiguous)
@@ -287,7 +283,7 @@ class Ingest:
         self,
         paths: Sequence[str],
         start: int,
-        indexed: Mapping[str, IndexedFile],
+        indexed: Mapping[str, IndexedFile | None],
         ambiguous: _Ambiguous,
     ) -> tuple[int, list[IndexEntry]]:
         """Reads paths from `start` on; returns the position after the last one, and entries."""
@@ -296,7 +292,7 @@ class Ingest:
         end = min(start + BATCH, len(paths))
         for position in range(start, end):
             path = paths[position]
-            entry = self._entry(path, indexed.get(path), ambiguous)
+            entry = self._entry(path, indexed[path], ambiguous)
             if entry is not None:
                 entries.append(entry)
             # A batch of long notes ends early, so that the callback of progress can stop the scan.

@@ -262,10 +262,9 @@ class LearningRunner:
                 )
         if named is not None:
             return list(dict.fromkeys(named))
-        scopes = scope_notes.scopes_in(self.map.paths(), self.vault.layout)
         lasts = self.checkpoints.lasts()
         self._speakers = {f"user:{name}" for last in lasts for name in last.speakers}
-        return sorted({*scopes, *self._speakers})
+        return sorted(self.map.scopes() | self._speakers)
 
     def _is_due(self, scope: str) -> bool:
         cycle = _cycle_of(self.config, scope)

@@ -24,9 +24,10 @@ class VaultMap:
         self._by_scope: dict[str, dict[str, Stat]] = {}
         self._profile = ""
 
-    def paths(self) -> list[str]:
-        """Returns all files that the layout recognizes."""
-        return [path for entries in self._current().values() for path in entries]
+    def scopes(self) -> set[str]:
+        """Returns the scopes that learn: all persons, and channels with a transcript."""
+        self._current()
+        return self._learning
 
     def entries_of(self, scope: str) -> dict[str, Stat]:
         """Returns the files of a scope."""
@@ -83,11 +84,15 @@ class VaultMap:
     def _walk(self) -> None:
         by_scope: dict[str, dict[str, Stat]] = defaultdict(dict)
         self._profile = ""
+        self._learning: set[str] = set()
         for path, stat in self._folder.listing().entries.items():
             place = self._layout.place(path)
             if place is None:
                 continue
             by_scope[place.scope][path] = stat
+            kind = place.scope.partition(":")[0]
+            if kind == "user" or (kind == "channel" and place.kind == "transcript"):
+                self._learning.add(place.scope)
             is_profile = place.kind == "user" and path.startswith("Users/")
             if is_profile and not self._profile:
                 self._profile = path

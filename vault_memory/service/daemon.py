@@ -108,7 +108,6 @@ class Daemon:
             stack.callback(server.close)
             stack.callback(self._begin_end)
             self._lanes.start()
-            self._vault.begin_turns()
             try:
                 self._watch(ready)
             except Stopping:
@@ -122,6 +121,8 @@ class Daemon:
         Raises Stopping, StateFolderGone, OwnerChanged.
         """
         self._vault.begin()
+        # Of a million notes a night and the first scan hold 400 MB each while they list them.
+        self._vault.begin_turns()
         ready()
         self.notify.ready(self._doing())
         while not self.ending.is_made():

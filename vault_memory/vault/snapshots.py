@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.rules.paths.conflict_names import WORDS, conflict_copy
 from vault_memory.vault.reader import Note
 from vault_memory.vault.write.journal import By, Journal
 
@@ -63,6 +63,12 @@ _UNJUDGED_AT = """
         SELECT 1 FROM versions WHERE path = ?2 AND by = 'bot' AND id < seen.id
     )
 """
+_LAST = """
+    SELECT path, revision, ino FROM (
+        SELECT path, revision, ino, max(id) FROM versions WHERE path > ?
+        GROUP BY path ORDER BY path LIMIT 5000
+    )
+"""
 _RENAMED_BEFORE = """
     path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)
     AND id <= (
@@ -88,8 +94,17 @@ _GONE_BACK = """
     AND head.by = 'person'
     ORDER BY path
 """
+_PRUNABLE = f"""
+    SELECT id, path, at, kept FROM versions WHERE path IN (
+        SELECT path FROM versions GROUP BY path HAVING count(*) > 1
+        OR {" OR ".join(f"path LIKE '%{word}%'" for word in WORDS)}
+    ) ORDER BY path, id DESC
+"""
+"""The versions of paths that have several, and of conflict copies; the newest first"""
 _DROP_UNUSED = """
-    DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)
+    DELETE FROM blobs WHERE revision IN (
+        SELECT revision FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)
+    )
     AND revision NOT IN (SELECT revision FROM trash)
     AND revision NOT IN (SELECT incorporated FROM displaced)
     AND revision NOT IN (
@@ -238,19 +253,12 @@ class Snapshots:
         """
         return self._versions(_RENAMED_BEFORE, path, revision, revision)
 
-    def heads(self) -> Iterator[tuple[str, str]]:
-        """Yields each path that has a chain with its newest revision, ordered by path."""
-        for path, revision, _ in self._journal.execute(
-            "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
-        ):
-            yield str(path), str(revision)
-
-    def last_seen(self) -> dict[str, tuple[str, int]]:
-        """Returns of each path that has a chain the newest revision and its inode."""
-        rows = self._journal.execute(
-            "SELECT path, revision, ino, max(id) FROM versions GROUP BY path"
-        )
-        return {str(path): (str(revision), int(ino)) for path, revision, ino, _ in rows}
+    def last_seen(self) -> Iterator[tuple[str, str, int]]:
+        """Yields each path that has a chain with its newest revision and its inode, by path."""
+        path = ""
+        while rows := list(self._journal.execute(_LAST, (path,))):
+            yield from rows
+            path = rows[-1][0]
 
     def paths_with(self, revision: str) -> set[str]:
         """Returns the paths that had this revision."""
@@ -317,10 +325,7 @@ class Snapshots:
 
     def prune(self, now: float) -> int:
         """Deletes versions that are too old. Returns how many were deleted."""
-        rows = self._journal.execute(
-            "SELECT id, path, at, kept FROM versions ORDER BY path, id DESC"
-        )
-        outdated = _outdated(rows, now)
+        outdated = _outdated(self._journal.execute(_PRUNABLE), now)
         with self._journal.transaction():
             for version in outdated:
                 self._journal.change("DELETE FROM versions WHERE id = ?", (version,))

@@ -4,7 +4,7 @@ from datetime import date
 
 from tests.every import every
 from vault_memory.rules.paths.layout import Layout, Pattern, Preset
-from vault_memory.rules.paths.scope_notes import places_of, scopes_in
+from vault_memory.rules.paths.scope_notes import places_of
 
 LAYOUT = Layout([])
 OWNER = f"user:{LAYOUT.user}"
@@ -138,16 +138,3 @@ def test_a_pattern_of_daily_notes_names_those_of_its_person() -> None:
 
     assert places_of("user:mira", [], layout).note_of(DAY) == "Journal/2026-01-01.md"
     assert places_of("user:ann", [], layout).note_of(DAY) == "Users/ann/memories/2026-01-01.md"
-
-
-def test_persons_learn_and_channels_with_a_transcript() -> None:
-    paths = [
-        "Users/ben/memories/a.md",
-        "Users/ann/transcripts/2026-01-01.jsonl",
-        "Channels/h/transcripts/2026-01-01.jsonl",
-        "Channels/quiet/CHANNEL.md",
-        "groups/g/MEMORY.md",
-        "elsewhere.txt",
-    ]
-
-    assert scopes_in(paths, LAYOUT) == ["channel:h", "user:ann", "user:ben"]

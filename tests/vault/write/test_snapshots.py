@@ -128,7 +128,7 @@ def texts_of(folder: Path) -> dict[str, bytes | None]:
     """The texts of all versions of a journal, by revision."""
     with closing(open_journal(folder)) as journal:
         snapshots = Snapshots(journal)
-        return {revision: snapshots.bytes_of(revision) for _, revision in snapshots.heads()}
+        return {revision: snapshots.bytes_of(revision) for _, revision, _ in snapshots.last_seen()}
 
 
 KILLED = """

@@ -181,7 +181,7 @@ class DocumentIndex:
     def try_again(self, index: Index, paths: Sequence[str]) -> None:
         """Lets the PDFs at these paths and below be read again, because a person asks for it."""
         with index.transaction():
-            for path in index.files_within(paths) if paths else ():
+            for path, _ in index.files_within(paths):
                 if path.endswith(PDF):
                     index.unpark(path)
                     index.set_state(path, UNREAD)

@@ -17,7 +17,6 @@ from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.note_access import NoteState
 from vault_memory.edits.record_cache import note_of
 from vault_memory.edits.renames.rename_search import KnownNotes, RenameSearch, Sight
-from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault import audit_moves
 from vault_memory.vault.reader import Folder, Note
@@ -96,8 +95,11 @@ class NoteRenames:
 
     def _follow(self, now: datetime) -> dict[str, str]:
         self.finish()
-        seen = self._known.snapshots.last_seen()
-        sight = self._look({path: seen[path] for path in filter(self._known.is_note, seen)})
+        last_seen = self._known.snapshots.last_seen
+        sight = self._look(last_seen())
+        # Of a million notes all are loaded only when one is gone or replaced.
+        if sight.seen or sight.missing():
+            sight = sight._replace(seen={path: last for path, *last in last_seen()})
         search = RenameSearch(self._known, sight)
         renamed = search.renamed()
         if renamed:
@@ -127,15 +129,16 @@ class NoteRenames:
         """Returns the notes that are gone, and whose audit no note continues."""
         return [
             path
-            for path in self._look({}).missing()
+            for path in self._look(()).missing()
             if self._known.is_note(path) and not self._known.was_taken_away(path)
         ]
 
-    def _look(self, seen: Mapping[str, tuple[str, int]]) -> Sight:
+    def _look(self, seen: Iterable[tuple[str, str, int]]) -> Sight:
         listing = self._folder.listing()
-        notes = {path: stat for path, stat in listing.entries.items() if path.endswith(MARKDOWN)}
         audits = frozenset(filter(None, map(note_of, listing.entries)))
-        return Sight(listing, notes, audits, seen)
+        sight = Sight(listing, listing.entries, audits, {})
+        changed = {path: last for path, *last in seen if sight.is_changed(path, last)}
+        return sight._replace(seen=changed)
 
     def _carry_out(
         self, renamed: Mapping[str, str], audits: Mapping[str, str], now: datetime

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.renames import renamed_notes as pairing
@@ -30,16 +30,21 @@ class Sight(NamedTuple):
 
     listing: Listing
     notes: Mapping[str, Stat]
+    """all files, those of audits as well"""
     audits: frozenset[str]
     """notes that have audit files"""
-    seen: Mapping[str, tuple[str, int]]
-    """newest revision and inode in the journal, by path"""
+    seen: Mapping[str, Sequence[Any]]
+    """newest revision and inode in the journal, by path: at first only where it differs"""
 
     def is_gone(self, path: str) -> bool:
         """Whether there is certainly no note at a path."""
         if path in self.notes or path in self.listing.links:
             return False
         return self.listing.covers(path)
+
+    def is_changed(self, path: str, last: Sequence[Any]) -> bool:
+        """Whether no file, or another one, is where one was seen last."""
+        return path not in self.notes or last[1] not in (0, self.notes[path].ino)
 
     def appeared(self, path: str) -> float:
         """Returns when a note got its name or its text, at the latest."""
@@ -48,14 +53,6 @@ class Sight(NamedTuple):
     def missing(self) -> list[str]:
         """Returns the paths of which something is known, and that no note has."""
         return sorted(filter(self.is_gone, self.audits | self.seen.keys()))
-
-    def replaced(self) -> list[str]:
-        """Returns the notes that are another file than the one that was seen last."""
-        return [
-            path
-            for path, (_, ino) in self.seen.items()
-            if ino and path in self.notes and self.notes[path].ino != ino
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +130,12 @@ class RenameSearch:
         # Another note has the name of one that was seen there.
         displaced = [
             path
-            for path in self.sight.replaced()
-            if (note := self.vault.read(path))
-            and self.vault.is_another(note, *self.sight.seen[path])
+            for path, last in self.sight.seen.items()
+            if path in self.sight.notes
+            and self.sight.is_changed(path, last)
+            and self.vault.is_note(path)
+            and (note := self.vault.read(path))
+            and self.vault.is_another(note, *last)
         ]
         if not self.lost and not displaced:
             return {}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-_WORDS = ("conflict", "memory copy", "clash")
+WORDS = ("conflict", "memory copy", "clash")
 """Words of which every certain mark has one, for a quick check"""
 
 _BRACKETS = (
@@ -67,7 +67,7 @@ def conflict_copy(name: str) -> str | None:
 def _may_have_mark(name: str) -> bool:
     """A quick check, without patterns."""
     folded = name.lower()
-    return any(word in folded for word in _WORDS)
+    return any(word in folded for word in WORDS)
 
 
 def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:

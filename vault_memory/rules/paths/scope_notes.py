@@ -169,16 +169,6 @@ def _places_of_person(scope: str, name: str, folder: str) -> Places:
     )
 
 
-def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
-    """Returns the scopes that learn: all persons, and channels with a transcript."""
-    scopes: set[str] = set()
-    for place, _ in _placed(paths, layout):
-        kind = place.scope.partition(":")[0]
-        if kind == "user" or (kind == "channel" and place.kind == "transcript"):
-            scopes.add(place.scope)
-    return sorted(scopes)
-
-
 def _bot(placed: Sequence[Placed], layout: Layout) -> str:
     """Returns the bot for a new folder of a person: the configured one, or that of others."""
     if layout.bot:
