@@ -59,6 +59,5 @@ def resident_bytes(pid: int) -> int:
 
 
 def running_cpu(pid: int) -> float:
-    """CPU seconds that the threads of a process have used, to the nanosecond."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+    """CPU seconds that a process has used, to the nanosecond; also in threads that have ended."""
+    return time.clock_gettime(~pid << 3 | 2)
