@@ -219,8 +219,8 @@ def _merge(logs: dict[str, CachedLog], previous: AllRecords | None) -> AllRecord
     if previous and not changed and earlier.keys() <= logs.keys():
         return previous._replace(logs=logs)
     stale = changed | (earlier.keys() - logs.keys())
-    kept = [] if previous is None else previous.ordered
-    records = [record for record in kept if record.position.file not in stale]
+    unchanged = [] if previous is None else previous.ordered
+    records = [record for record in unchanged if record.position.file not in stale]
     for path in changed:
         records += logs[path].records + logs[path].torn
     ordered = in_order(records)

@@ -23,6 +23,7 @@ LINK = 4
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 
 
+_TOKENIZE = " ".join(map(repr, TOKENIZER))
 _CREATE = statements(f"""
         CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
         CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -70,7 +71,7 @@ _CREATE = statements(f"""
         );
         -- A word in the first column takes two bytes less.
         CREATE VIRTUAL TABLE chunk_fts USING fts5(
-            body, heading, who, scope, content='', contentless_delete=1, tokenize="{" ".join(map(repr, TOKENIZER))}"
+            body, heading, who, scope, content='', contentless_delete=1, tokenize="{_TOKENIZE}"
         );
 """)
 

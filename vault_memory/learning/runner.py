@@ -184,8 +184,8 @@ class LearningRunner:
 
     def learn_from_sessions(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
         """Learn from ended conversations by phrases, each once. Raises NightRuns."""
-        wanted = {(session.user, session.id) for session in chosen}
-        return self._learn_from(lambda session: (session.user, session.id) in wanted)
+        chosen_ids = {(session.user, session.id) for session in chosen}
+        return self._learn_from(lambda session: (session.user, session.id) in chosen_ids)
 
     def _learn_from(
         self, is_wanted: "Callable[[Session], bool]", *, backed: bool = True
