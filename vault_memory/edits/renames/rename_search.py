@@ -131,16 +131,15 @@ class RenameSearch:
         displaced = [
             path
             for path, last in self.sight.seen.items()
-            if path in self.sight.notes
-            and self.sight.is_changed(path, last)
+            if self.sight.is_changed(path, last)
             and self.vault.is_note(path)
             and (note := self.vault.read(path))
             and self.vault.is_another(note, *last)
         ]
-        if not self.lost and not displaced:
+        paths = (*self.lost, *displaced)
+        if not paths:
             return {}
         since = self.vault.writer().journal.states(GONE)
-        paths = (*self.lost, *displaced)
         pasts = [self._past(path, _until(since.get(path))) for path in paths]
         return pairing.renamed_notes(pasts, list(self._notes(pasts, displaced)))
 
