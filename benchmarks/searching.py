@@ -1,6 +1,6 @@
 """Search in process: natural questions over 55,000 chunks in 12 scopes, by words alone and with vectors.
 
-The vectors are random ones of MiniLM's size and lie in memory, as in the daemon; embedding the query is apart.
+The vectors are random ones of MiniLM's size; embedding the query is apart.
 """
 
 import statistics
@@ -12,7 +12,6 @@ from benchmarks.place import Place
 from benchmarks.table import Row
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.index.store import Index
-from vault_memory.index.vector_cache import Matrices
 from vault_memory.rules.search import tokens
 
 UNITS = (600, 10_000, *(4_440,) * 10)
@@ -41,7 +40,6 @@ def rows(place: Place) -> Iterator[Row]:
             yield _row(f"search by words, {figure}", memory, "keyword", asked[scopes], scopes, most)
         embedder = _Prepared(question for questions in asked.values() for question in questions)
         memory.vault.semantic.embedder = embedder
-        memory.searcher.matrices = Matrices()
         for figure, scopes, _, most in LIMITS:
             yield _row(
                 f"search with vectors, {figure}", memory, "balanced", asked[scopes], scopes, most

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from vault_memory.index import vectors
+from vault_memory.index import vector_codes, vectors
 from vault_memory.index.store import Index
 
 DIMENSIONS = 384
@@ -43,6 +43,8 @@ def fill(index: Index, *, fingerprint: str, name: str, spare: int = 0) -> None:
             index.connection.execute("SELECT DISTINCT identity FROM chunk")
         )
         vectors.put(index, model, list(_random_rows([identity for (identity,) in rows[spare:]])))
+    while vector_codes.put(index, model):
+        pass
 
 
 def _random_rows(identities: list[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -44,7 +44,11 @@ def test_words_and_vectors_are_erased_with_their_last_chunk(tmp_path: Path):
     embed_pending(index, Embedder())
     assert notes_holding(index, lambda text: "zephyrine" in text) == {"gone.md": ("user:main", 1)}
 
+    codes = "SELECT count(*) FROM note_code"
+    assert index.connection.execute(codes).fetchall() == [(51,)]
+
     forget_note(index, "gone.md")
+    assert index.connection.execute(codes).fetchall() == [(50,)]
     assert unused(index) == 1
     assert sweep(index)
 

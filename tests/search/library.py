@@ -5,7 +5,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from vault_memory.index import vectors
+from vault_memory.index import vector_codes, vectors
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.rules.search import tokens
@@ -45,6 +45,8 @@ def embed_all(index: Index) -> None:
         model = vectors.model_id(index, MODEL, "toy", DIMENSIONS)
         while pending := vectors.pending(index, model, 100):
             vectors.put(index, model, [(key, embed(text)) for key, text in pending])
+    while vector_codes.put(index, model):
+        pass
 
 
 def embed(text: str) -> bytes:

@@ -8,18 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import vault_memory.index.vector_cache as module_of_matrices
 from tests.effort import FULL, only_full, some
 from tests.every import every
 from tests.search import towns
 from tests.search.library import MODEL, embed, library, put
 from tests.search.towns import Town, answers, bring_up_to_date, differences, scope_sets
-from vault_memory.index import fts_search, term_volumes
+from vault_memory.index import fts_search, term_volumes, vector_codes
 from vault_memory.index.filters import chunks_in
 from vault_memory.index.generations import RULES
 from vault_memory.index.slices import put_in_slices, remove_in_slices
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
-from vault_memory.index.vector_cache import Matrices
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.search.candidates import VectorArm
 from vault_memory.search.query import SearchQuery, search
@@ -28,9 +26,8 @@ from vault_memory.search.results import MODES
 SEVERAL = tuple(scope_sets(tuple(towns.FOLDERS)))
 
 
-def resident() -> tuple[Matrices, Matrices]:
-    """Vectors in memory: compared one by one, and by their bits first."""
-    return Matrices(), Matrices(most_floats=400, most_exact=100, rescored=40)
+RESCORED = (vector_codes.MOST_EXACT, 40)
+"""Vectors are compared one by one, and by their bits first"""
 
 
 def check_history(
@@ -40,25 +37,25 @@ def check_history(
     source, town = random.Random(seed), Town(folder / "vault", seed)
     asked = SEVERAL if FULL and chunks < 1_000 else (SEVERAL[1], SEVERAL[7], SEVERAL[-1])
     town.build(chunks)
-    stepwise, matrices = Index(folder / "stepwise.sqlite"), resident()
+    stepwise = Index(folder / "stepwise.sqlite")
     bring_up_to_date(town.root, stepwise)
     for step in range(edits):
         town.edit()
         if step % 7 == 0 or step == edits - 1:
-            bring_up_to_date(town.root, stepwise)
+            bring_up_to_date(town.root, stepwise, with_codes=source.random() < 0.5)
         if step % 20 == 0:  # what is kept of one search must not show in a later one
             answers(
                 stepwise,
                 [source.choice(asked)],
                 queries=[source.choice(towns.QUERIES)],
-                matrices=matrices,
+                rescored=RESCORED,
             )
     fresh = Index(folder / "fresh.sqlite")
     bring_up_to_date(town.root, fresh)
     chosen = source.sample(towns.QUERIES, queries)
     try:
-        kept_up = answers(stepwise, asked, queries=chosen, matrices=(None, *matrices))
-        afresh = answers(fresh, asked, queries=chosen, matrices=(None, *resident()))
+        kept_up = answers(stepwise, asked, queries=chosen, rescored=RESCORED)
+        afresh = answers(fresh, asked, queries=chosen, rescored=RESCORED)
         assert differences(kept_up, afresh) == []
         assert sum(len(one[0]) for one in afresh.values()) > len(afresh)  # type: ignore[arg-type]
     finally:
@@ -93,15 +90,17 @@ SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
 
 
 @pytest.mark.sampled
-@every("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
+@every("rescored", RESCORED)
 @every("mode", MODES)
-def test_equally_good_hits_are_ordered_by_path(mode, matrices):
+def test_equally_good_hits_are_ordered_by_path(mode, rescored, monkeypatch):
+    for name in ("MOST_EXACT", "RESCORED"):
+        monkeypatch.setattr(vector_codes, name, rescored)
     index = library(SHUFFLED)
 
     answer = search(
         index,
         SearchQuery("heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5, copies=True),
-        vector_arm=VectorArm(embed, MODEL, matrices),
+        vector_arm=VectorArm(embed, MODEL),
     )
 
     assert [hit.note for hit in answer.hits] == [f"{number:03}.md" for number in range(5)]
@@ -123,9 +122,9 @@ def count_chunks_by_the_highest_id(monkeypatch):
 
 def add_up_by_where_rows_stand(monkeypatch):
     """As linear algebra libraries may do."""
-    products = module_of_matrices._products
+    products = vector_codes._products
     monkeypatch.setattr(
-        module_of_matrices,
+        vector_codes,
         "_products",
         lambda matrix, query: (
             products(matrix, query) * (1 + 1e-6 * (np.arange(len(matrix)) % 4 == 3))
@@ -199,8 +198,8 @@ def check_others(
     asked = [*some(tuple(scope_sets(OWN))), ("user:ann", "user:nobody")]
     chosen = source.sample(towns.QUERIES, queries)
     try:
-        mine = answers(alone, asked, queries=chosen, matrices=(None, *resident()))
-        beside = answers(among, asked, queries=chosen, matrices=(None, *resident()))
+        mine = answers(alone, asked, queries=chosen, rescored=RESCORED)
+        beside = answers(among, asked, queries=chosen, rescored=RESCORED)
         assert differences(mine, beside) == []
         assert among.counts()[1] > 2 * alone.counts()[1]
     finally:
@@ -306,6 +305,7 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
         " DROP INDEX note_due; ALTER TABLE note DROP COLUMN audits;"
         " DROP TABLE property;"
         " DROP INDEX note_name; ALTER TABLE note DROP COLUMN name;"
+        " DROP TABLE note_code; DROP TRIGGER note_code_changed; DROP TRIGGER note_code_removed;"
         " PRAGMA user_version = 3"
     )
     index.close()

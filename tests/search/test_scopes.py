@@ -7,11 +7,11 @@ import pytest
 
 from tests.search.library import MODEL, NOW, embed, library, put
 from vault_memory.errors import UsageError
-from vault_memory.index import filters, fts_search, note_queries, vectors
+from vault_memory.index import filters, fts_search, note_queries, vector_codes, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import forget
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
-from vault_memory.index.vector_cache import Matrices
+from vault_memory.index.vectors import Likeness
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.search import scoring
 from vault_memory.search.candidates import VectorArm
@@ -61,7 +61,7 @@ def nothing_kept(index):
     forget(index.connection)
 
 
-def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> set[str]:
+def by_search(index: Index, asked: Sequence[str]) -> set[str]:
     found: set[str] = set()
     queries = ("apple", "secret0 secret1 secret2", "s1 scope", "yesterday", "alice", "who is Ann?")
     for mode in MODES:
@@ -69,7 +69,7 @@ def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> 
             answer = search(
                 index,
                 SearchQuery(query, asked, now=NOW, mode=mode, limit=1000),
-                vector_arm=VectorArm(embed, MODEL, resident),
+                vector_arm=VectorArm(embed, MODEL),
             )
             found |= {hit.scope for hit in answer.hits}
             found |= {scope for scope in SCOPES for hit in answer.hits if secret(scope) in hit.text}
@@ -82,19 +82,13 @@ def all_places(index: Index) -> list[int]:
     return [scoring.place(note, ordinal) for note, ordinal in rows]
 
 
-def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> set[str]:
+def by_vectors(index: Index, ids: Sequence[int], like: Callable[..., Likeness]) -> set[str]:
     model = vectors.find_model(index, MODEL)
     assert model is not None
-    if resident:
-        likeness = resident.like(index, ids, model, embed("apple"))
-    else:
-        likeness = vectors.like(index, ids, model, embed("apple"))
+    likeness = like(index, ids, model, embed("apple"))
     best = likeness.best(1000, None, scoring.WEIGHTS)
     return of_places(index, [*best, *likeness.at(all_places(index))])
 
-
-kept = Matrices()
-"""One for all pairs, so that what it holds of one scope could come up in another"""
 
 NONE = Filters()
 FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
@@ -119,10 +113,11 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.passing": lambda index, asked: of_places(
         index, fts_search.passing(index, index.scope_ids(asked), Filters(topic="any"))
     ),
-    "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), None),
-    "Matrices.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), kept),
-    "search": lambda index, asked: by_search(index, asked, None),
-    "search, resident": lambda index, asked: by_search(index, asked, kept),
+    "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), vectors.like),
+    "vector_codes.like": lambda index, asked: by_vectors(
+        index, index.scope_ids(asked), vector_codes.like
+    ),
+    "search": by_search,
 }
 
 
@@ -159,7 +154,6 @@ def break_rows(monkeypatch):
 def test_this_test_detects_a_leak_if_both_checks_are_broken(index, name, monkeypatch):
     break_match(monkeypatch)
     break_rows(monkeypatch)
-    monkeypatch.setattr("tests.search.test_scopes.kept", Matrices())
 
     assert FUNCTIONS[name](index, [SCOPES[0]]) > {SCOPES[0]}
 
@@ -186,6 +180,7 @@ def test_scope_is_a_required_argument_of_the_lowest_functions(index):
         fts_search.passing,
         fts_search.count,
         vectors.like,
+        vector_codes.like,
     ):
         with pytest.raises(TypeError, match="scope_ids"):
             function(index)
@@ -229,13 +224,12 @@ def test_without_filters_no_chunks_are_counted(index):
 
 def test_a_note_moved_to_another_scope_is_found_only_there():
     index = library({("user:a", "n.md"): "- apple\n", ("user:b", "m.md"): "- pear\n"})
-    resident = Matrices()
-    assert by_search_of(index, ["user:a"], resident) == {"n.md"}
+    assert by_search_of(index, ["user:a"]) == {"n.md"}
 
     put(index, "n.md", "user:b", "- apple\n")
 
-    assert by_search_of(index, ["user:a"], resident) == set()
-    assert by_search_of(index, ["user:b"], resident) == {"n.md", "m.md"}
+    assert by_search_of(index, ["user:a"]) == set()
+    assert by_search_of(index, ["user:b"]) == {"n.md", "m.md"}
 
 
 SAID = b"""\
@@ -267,7 +261,6 @@ def put_turns(index: Index) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("resident", [None, Matrices()], ids=["read", "resident"])
 @pytest.mark.parametrize(
     ("asked", "lines"),
     [
@@ -279,7 +272,7 @@ def put_turns(index: Index) -> None:
         (["user:carol"], set()),
     ],
 )
-def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(mode, resident, asked, lines):
+def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(mode, asked, lines):
     index = library(
         {("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"}, embedded=False
     )
@@ -292,7 +285,7 @@ def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(mode, resident, a
         answer = search(
             index,
             SearchQuery(query, asked, now=NOW, mode=mode, limit=50),
-            vector_arm=VectorArm(embed, MODEL, resident),
+            vector_arm=VectorArm(embed, MODEL),
         )
         found = [hit.lines[0] for hit in answer.hits if hit.note == CHANNEL]
         assert len(found) == len(set(found))
@@ -301,13 +294,13 @@ def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(mode, resident, a
         assert {hit.scope for hit in answer.hits} <= set(asked)
 
 
-def by_search_of(index, asked, resident):
+def by_search_of(index, asked):
     found = set()
     for mode in MODES:
         answer = search(
             index,
             SearchQuery("apple pear", asked, now=NOW, mode=mode),
-            vector_arm=VectorArm(embed, MODEL, resident),
+            vector_arm=VectorArm(embed, MODEL),
         )
         found |= {hit.note for hit in answer.hits}
     return found

@@ -14,10 +14,10 @@ from functools import cache
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
+from unittest.mock import patch
 
-from vault_memory.index import vectors
+from vault_memory.index import vector_codes, vectors
 from vault_memory.index.store import Index
-from vault_memory.index.vector_cache import Matrices
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search import tokens
@@ -211,7 +211,7 @@ class Town:
         return " ".join(self.source.choices(VOCABULARY, cum_weights=_SUMS, k=count))
 
 
-def bring_up_to_date(root: Path, index: Index) -> None:
+def bring_up_to_date(root: Path, index: Index, *, with_codes: bool = True) -> None:
     """What a one-shot command does, and all vectors."""
     ingest = Ingest(Folder(root), index, Layout(), time.time_ns)
     ingest.look_again(ingest.scan(), conclude_young=True)
@@ -219,6 +219,8 @@ def bring_up_to_date(root: Path, index: Index) -> None:
         model = vectors.model_id(index, MODEL, MODEL, DIMENSIONS)
         while pending := vectors.pending(index, model, 1000):
             vectors.put(index, model, [(key, embed(text)) for key, text in pending])
+    while with_codes and vector_codes.put(index, model):
+        pass
 
 
 @cache
@@ -250,23 +252,26 @@ def answers(
     asked: Iterable[Sequence[str]],
     *,
     queries: Sequence[str] = QUERIES,
-    matrices: Sequence[Matrices | None] = (None,),
+    rescored: Sequence[int] = (vector_codes.MOST_EXACT,),
 ) -> Answers:
-    """Everything that searches say, each number to its last digit."""
+    """Everything that searches say, each number to its last digit.
+
+    `rescored` has how many chunks are compared exactly.
+    """
     found: Answers = {}
     for scopes in asked:
         for query in queries:
             for mode in MODES:
-                for at, resident in enumerate(matrices):
-                    found[tuple(scopes), query, mode, at] = _answer(
-                        index, query, scopes, mode, resident
+                for most in rescored:
+                    found[tuple(scopes), query, mode, most] = _answer(
+                        index, query, scopes, mode, most
                     )
             for more in NARROWED:
                 found[tuple(scopes), query, str(more)] = _answer(
-                    index, query, scopes, "balanced", None, **more
+                    index, query, scopes, "balanced", **more
                 )
             found[tuple(scopes), query, "gated"] = _answer(
-                index, query, scopes, "balanced", None, gated=True
+                index, query, scopes, "balanced", gated=True
             )
     return found
 
@@ -276,22 +281,23 @@ def _answer(
     query: str,
     scopes: Sequence[str],
     mode: str,
-    matrices: Matrices | None,
+    rescored: int = vector_codes.MOST_EXACT,
     **more: object,
 ) -> tuple[object, ...]:
-    answer = search(
-        index,
-        SearchQuery(
-            query,
-            scopes,
-            now=NOW,
-            mode=mode,
-            limit=15,
-            why=True,
-            **more,  # type: ignore[arg-type]
-        ),
-        vector_arm=VectorArm(embed, MODEL, matrices),
-    )
+    with patch.multiple(vector_codes, MOST_EXACT=rescored, RESCORED=rescored):
+        answer = search(
+            index,
+            SearchQuery(
+                query,
+                scopes,
+                now=NOW,
+                mode=mode,
+                limit=15,
+                why=True,
+                **more,  # type: ignore[arg-type]
+            ),
+            vector_arm=VectorArm(embed, MODEL),
+        )
     hits = [
         (
             hit.note,

@@ -193,6 +193,25 @@ def _lengths(connection: Connection) -> None:
     connection.execute("DELETE FROM meta WHERE key = 'rules'")
 
 
+def _codes(connection: Connection) -> None:
+    """Add the bits of vectors by note. The next run of embedding fills them in."""
+    connection.execute("""
+        CREATE TABLE note_code(
+            note INTEGER PRIMARY KEY REFERENCES note,
+            model INTEGER NOT NULL REFERENCES model,
+            vectors BLOB NOT NULL,      -- the ids of the vectors of its chunks in order, as int64
+            codes BLOB NOT NULL         -- of each of these a bit for each dimension, 1 above 0
+        );
+        CREATE TRIGGER note_code_changed AFTER UPDATE OF revision ON note
+        WHEN new.revision <> old.revision BEGIN
+            DELETE FROM note_code WHERE note = old.id;
+        END;
+        CREATE TRIGGER note_code_removed AFTER DELETE ON note BEGIN
+            DELETE FROM note_code WHERE note = old.id;
+        END;
+    """)
+
+
 STEPS: tuple[Migration, ...] = (
     _CREATE,
     _OWN_TURNS,
@@ -201,6 +220,7 @@ STEPS: tuple[Migration, ...] = (
     _STAMPS,
     _PROPERTIES,
     _lengths,
+    _codes,
 )
 """The migrations. The number of applied steps is the format of an index"""
 

@@ -51,10 +51,10 @@ def model_id(index: "Index", fingerprint: str, name: str, dimensions: int) -> in
 
 
 _MISSING = """
-    FROM chunk JOIN note ON note.id = chunk.note
-    WHERE note.state = 1 AND NOT EXISTS (
-        SELECT 1 FROM vector WHERE identity = chunk.identity AND model = ?
-    )
+    FROM note CROSS JOIN chunk ON chunk.note = note.id
+    WHERE note.state = 1
+    AND NOT EXISTS (SELECT 1 FROM note_code WHERE note = note.id AND model = ?1)
+    AND NOT EXISTS (SELECT 1 FROM vector WHERE identity = chunk.identity AND model = ?1)
 """
 
 
@@ -77,7 +77,7 @@ def pending(index: "Index", model: int, limit: int) -> list[tuple[bytes, str]]:
     rows = index.connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text"
         + _MISSING
-        + " ORDER BY chunk.id DESC LIMIT ?",
+        + " ORDER BY chunk.id DESC LIMIT ?2",
         (model, limit),
     )
     texts: dict[bytes, str] = {}
@@ -100,6 +100,7 @@ def prune(index: "Index", model: int, *, most: int = MOST_ORPHANS) -> int:
     Vectors of other models are deleted too, once this model has a vector of every chunk. Call it
     inside a transaction.
     """
+    index.connection.execute("DELETE FROM note_code WHERE model <> ?", (model,))
     before = index.connection.total_changes()
     if missing_count(index, model) == 0:
         index.connection.execute("DELETE FROM vector WHERE model <> ?", (model,))

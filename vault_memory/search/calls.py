@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from vault_memory.addons import table
 from vault_memory.contract import MOST_HITS, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
-from vault_memory.index import schema, vector_cache, vectors
+from vault_memory.index import schema, vectors
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.ingest import embed_pending
 from vault_memory.rules.call_values import checked_calls
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from vault_memory.contract.status_answers import StatsJson
     from vault_memory.index.store import Index
-    from vault_memory.index.vector_cache import Matrices
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.rules.paths.layout_survey import Survey
     from vault_memory.search.candidates import VectorArm
@@ -133,8 +132,6 @@ class SearchCalls:
         self.vault = vault
         self.unread_notes: Callable[[], Collection[str]] = tuple
         """names the notes that are newer on disk than in the index; the daemon sets it"""
-        self.matrices: Matrices | None = None
-        """the vectors of searched scopes, in a process that keeps them in memory"""
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
         self._surveyed: tuple[float, Survey | None] = (float("-inf"), None)
         self._count_lasts = 0.0
@@ -146,21 +143,18 @@ class SearchCalls:
         self._cache: HotCache | None = None
 
     def fork(self, vault: OpenVault, *, resident: bool) -> "SearchCalls":
-        """Make the calls of a forked vault; `resident` keeps vectors in memory."""
+        """Make the calls of a forked vault; `resident` counts missing vectors seldom."""
         fork = SearchCalls(vault)
         fork.unread_notes = lambda: self.unread_notes()
         fork.is_incognito = lambda session: self.is_incognito(session)
         fork.embedding_progress = self.embedding_progress
         if resident:
-            fork.matrices = vector_cache.Matrices()
             fork._count_lasts = RESIDENT_COUNT_SECONDS
         return fork
 
     def forget_cached(self) -> None:
-        """Drop cached answers and vectors; the next search reads the index again."""
+        """Drop cached answers; the next search reads the index again."""
         self._cache = None
-        if self.matrices is not None:
-            self.matrices = vector_cache.Matrices()
 
     @rebuild_if_damaged
     def index(
@@ -326,9 +320,7 @@ class SearchCalls:
         if embedder is None:
             return None
         return candidates.VectorArm(
-            embed=lambda text: embedder.embed([text], query=True)[0],
-            model=embedder.fingerprint,
-            matrices=self.matrices,
+            embed=lambda text: embedder.embed([text], query=True)[0], model=embedder.fingerprint
         )
 
     @rebuild_if_damaged

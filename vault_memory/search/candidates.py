@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from vault_memory.index import fact_queries, fts_search, note_queries, vectors
+from vault_memory.index import fact_queries, fts_search, note_queries, vector_codes, vectors
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.fts_search import Row
@@ -20,7 +20,6 @@ from vault_memory.rules.search.scoring import ORDINALS, WEIGHTS, QueryTerms, Tex
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
-    from vault_memory.index.vector_cache import Matrices
     from vault_memory.index.vectors import Likeness
     from vault_memory.search.fading_items import FadingItems
 
@@ -45,8 +44,6 @@ class VectorArm(NamedTuple):
     """returns a query as a vector: float32, little-endian, of unit length"""
     model: str
     """the fingerprint of the embedder"""
-    matrices: "Matrices | None" = None
-    """vectors in memory, in a process that lives long; None reads them from the index"""
 
 
 class CandidateRequest(NamedTuple):
@@ -139,7 +136,7 @@ def _likeness(
 ) -> "Likeness | None":
     """Compares the query with the vectors of the scopes; None when the model has no vector yet.
 
-    Vectors in memory may be approximate. The chunks of `rows` are always compared exactly.
+    Among many chunks some are compared by bits only, but never those of `rows`.
     """
     model = vectors.find_model(request.store, vector_arm.model)
     # Fault: the model was changed, and no chunk has a vector of it yet. Vectors of the other one do
@@ -147,9 +144,7 @@ def _likeness(
     if model is None:
         return None
     vector = vector_arm.embed(request.text)
-    if vector_arm.matrices is None:
-        return vectors.like(request.store, request.scope_ids, model, vector)
-    return vector_arm.matrices.like(request.store, request.scope_ids, model, vector, rows)
+    return vector_codes.like(request.store, request.scope_ids, model, vector, rows)
 
 
 def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
