@@ -63,10 +63,9 @@ def missing_count(index: "Index", model: int) -> int:
 
     Equal texts count once.
     """
-    row = index.connection.execute(
-        "SELECT count(DISTINCT chunk.identity)" + _MISSING, (model,)
-    ).fetchone()
-    return row[0] if row else 0
+    sql = "SELECT count(DISTINCT chunk.identity)" + _MISSING
+    [(count,)] = index.connection.execute(sql, (model,))
+    return int(count)
 
 
 def pending(index: "Index", model: int, limit: int) -> list[tuple[bytes, str]]:
@@ -80,9 +79,7 @@ def pending(index: "Index", model: int, limit: int) -> list[tuple[bytes, str]]:
         + " ORDER BY chunk.id DESC LIMIT ?2",
         (model, limit),
     )
-    texts: dict[bytes, str] = {}
-    for identity, heading, who, text in rows:
-        texts[identity] = chunk_rows.embed_text(heading, who, text)
+    texts = {identity: chunk_rows.embed_text(*fields) for identity, *fields in rows}
     return list(texts.items())
 
 

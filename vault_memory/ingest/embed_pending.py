@@ -35,7 +35,6 @@ def embed_pending(
     count = 0
     total = vectors.missing_count(index, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
-    sweep = ""
     while go_on():
         if not waiting:
             while go_on() and vector_codes.put(index, model):
@@ -64,12 +63,11 @@ def _embed_batch(
     # Fault: a slow model must not keep others from writing. So no transaction is open
     # here.
     embeddings = embedder.embed([text for _, text in batch])
-    keys = [key for key, _ in batch]
     with index.transaction():
         if index.get(vectors.SWEPT) != sweep:
             # Fault: the user forgot something meanwhile. A vector of that text must not
             # come back.
             return False
-        rows = zip(keys, embeddings, strict=True)
-        vectors.put(index, model, list(rows))
+        keys = (key for key, _ in batch)
+        vectors.put(index, model, zip(keys, embeddings, strict=True))
     return True
