@@ -312,23 +312,27 @@ def test_the_codes_of_an_old_model_are_dropped_with_its_vectors():
     assert vector_codes.put(index, new) == 1
 
 
+def steps(index, work):
+    """How many instructions of SQLite some work takes."""
+    counts = itertools.count()
+    index.connection.set_progress_handler(lambda: bool(next(counts) < 0), 1)
+    work()
+    index.connection.set_progress_handler(None)
+    return next(counts)
+
+
 def test_notes_with_codes_are_not_looked_through_for_missing_vectors():
     index = library(NOTES | {("user:ann", "new.md"): "- oak\n"})
     model = model_of(index)
     put(index, "new.md", "user:ann", "- oak\n- elm\n")
 
-    def steps():
-        """Instructions of SQLite for a look at what is missing."""
-        counts = itertools.count()
-        index.connection.set_progress_handler(lambda: bool(next(counts) < 0), 1)
+    def look():
         assert [text for _, text in vectors.pending(index, model, 9)] == ["elm"]
         assert vectors.missing_count(index, model) == 1
-        index.connection.set_progress_handler(None)
-        return next(counts)
 
-    with_codes = steps()
+    with_codes = steps(index, look)
     index.connection.execute("DELETE FROM note_code")
-    assert steps() > 10 * with_codes
+    assert steps(index, look) > 10 * with_codes
 
 
 def test_an_index_of_an_older_version_gets_its_codes_with_the_next_embedding(tmp_path):
@@ -411,3 +415,12 @@ def test_the_first_model_gives_the_chunks_their_identities():
     identities = dict(stepwise.connection.execute(select))
     assert len(set(identities.values())) == 3
     assert identities == dict(afresh.connection.execute(select))
+
+
+def test_a_run_with_nothing_to_drop_does_not_look_through_the_vectors():
+    index = library(NOTES)
+    model = model_of(index)
+
+    with index.transaction():
+        cheap = steps(index, lambda: vectors.prune(index, model))
+        assert steps(index, lambda: vectors.prune(index, model, most=-1)) > 3 * cheap
