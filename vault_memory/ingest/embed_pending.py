@@ -42,9 +42,8 @@ def embed_pending(
             sweep = index.get(vectors.SWEPT)
             waiting = vectors.pending(index, model, LOOKED_UP)
         if not waiting:
-            if count:
-                with index.transaction():
-                    vectors.prune(index, model)
+            with index.transaction():
+                vectors.prune(index, model)
             break
         batch, waiting = waiting[:BATCH], waiting[BATCH:]
         if not _embed_batch(index, embedder, model, batch, sweep):
