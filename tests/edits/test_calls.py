@@ -215,6 +215,15 @@ def test_versions_are_kept_of_notes_that_have_settled_and_lack_one(memory: Vault
     assert [version.by for version in edits.history(ANN)] == ["person"]
 
 
+def test_notes_after_the_last_one_with_a_version_lack_one_too(memory: VaultMemory) -> None:
+    edits = memory.edits
+    memory.index()
+    notes = sorted(memory.vault.indexing.index().files())
+    assert edits.notes_without_snapshot() == notes
+    edits.keep_versions(notes[:1])
+    assert edits.notes_without_snapshot() == notes[1:]
+
+
 def test_a_note_that_returned_to_an_older_version_is_named(memory: VaultMemory) -> None:
     assert memory.edits.reverted_notes() == {}
     done = append(memory, "black")

@@ -326,7 +326,7 @@ class EditCalls(AuditCalls):
             # Both are in the order of their paths, so that none of a million is held.
             for note in self.vault.indexing.index().revisions():
                 while head[0] < note[0]:
-                    head = next(seen, (*note, 0))
+                    head = next(seen, (note[0], "", 0))
                 if head[:2] != note:
                     paths.append(note[0])
             return paths
