@@ -5,9 +5,9 @@ numbers, so an index that was updated step by step has the same counts as a new 
 """
 
 import json
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from sys import byteorder
 from typing import Any, NamedTuple
 
 from vault_memory.database.connection import Connection
@@ -117,7 +117,7 @@ def _put_lengths(connection: Connection, first_id: int, words: Iterable[int]) ->
     """Write the words of new chunks. There are no chunks with higher ids."""
     first, start = divmod(4 * first_id, _ROW)
     [(_, before)] = _blocks(connection, [first])
-    row = before[:start] + b"".join(number.to_bytes(4, byteorder) for number in words)
+    row = before[:start] + array("I", words).tobytes()
     row += bytes(-len(row) % _ROW)
     connection.executemany(
         "INSERT OR REPLACE INTO chunk_length VALUES (?, ?)",
@@ -164,7 +164,7 @@ def words_of(size: bytes) -> int:
 
     A size is a varint: 7 bits a byte, the highest first.
     """
-    if max(size, default=0) < 0x80:
+    if size.isascii():
         return sum(size)
     words = column = 0
     for byte in size:

@@ -16,6 +16,11 @@ _DIVIDED_WORD = r"(?<![^\W_])[^\W_]++(?:['-][^\W_]++)++"
 # The first digit is first: a search for it is quick.
 _DAY = r"[0-9](?<!\w.)(?:\d{3}-\d\d-\d\d|\d?[./]\d{1,2}[./]\d{4})(?!\w)"
 _GROUP = "([A-Za-z0-9]++)([^A-Za-z0-9]*+)"
+# Quick: what a number has between its digits, or more. Most texts with digits have no number.
+_ENOUGH_DIGITS = (
+    r"[0-9](?:[A-Za-z]*+[^A-Za-z0-9]{0,3}+(?:(?:[xX]|[A-Z]{4})[^A-Za-z0-9]{1,3}+)*+[A-Za-z]*+[0-9])"
+    f"{{{FEWEST_DIGITS - 1}}}"
+)
 
 
 def of(text: str) -> dict[str, tuple[str, ...]]:
@@ -24,7 +29,7 @@ def of(text: str) -> dict[str, tuple[str, ...]]:
     for word in compiled(_DIVIDED_WORD).finditer(text):
         _join_word(word[0].casefold(), joined)
     without_days = compiled(_DAY).sub(";", text)
-    if sum(map(without_days.count, "0123456789")) >= FEWEST_DIGITS:
+    if compiled(_ENOUGH_DIGITS).search(without_days):
         for groups in _numbers_in(without_days):
             _join_groups(groups, joined)
     return joined
