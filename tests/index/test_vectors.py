@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +15,13 @@ from vault_memory.index import query_cache, vector_codes, vectors
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index, State
 from vault_memory.ingest.embed_pending import embed_pending
+from vault_memory.models.embedding.model_files import minilm_at
+from vault_memory.models.embedding.onnx import OnnxEmbedder
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 from vault_memory.rules.search import scoring
 
 SCOPES = ("user:ann", "user:ben")
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_vault"
 
 
 def model_of(index, name=MODEL):
@@ -216,6 +221,32 @@ def test_what_is_compared_exactly_equals_an_exact_scan(has_codes, monkeypatch):
             highest = max(exact[place] for place in compared)
             assert max(by_bits.values()) == pytest.approx(highest, abs=1e-6)
         assert likeness.best(10, None, ALONE)[:10] == in_order[:10]
+
+
+def test_with_a_real_model_the_best_by_bits_hold_the_best_of_an_exact_scan(monkeypatch):
+    weights = installed(MINILM_WEIGHTS)
+    if weights is None:
+        pytest.skip("the packaged model is not installed")
+    notes = {
+        ("user:ann", path.stem): path.read_text("utf-8")
+        for path in sorted(SAMPLE.glob("memory/*.md"))
+    }
+    index = library(notes, embedded=False)
+    model = OnnxEmbedder(minilm_at(weights))
+    count = embed_pending(index, model)
+    assert count > 40
+    compare_exactly(monkeypatch, count // 2)
+    for query in ("what does she like to drink?", "travel plans", "work"):
+        [vector] = model.embed([query], query=True)
+        exact = every_cosine(index, vector)
+
+        likeness = vector_codes.like(index, index.scope_ids(SCOPES), 1, vector)
+
+        best = sorted(exact, key=lambda place: (-exact[place], place))[:5]
+        assert likeness.best(5, None, ALONE)[:5] == best
+        assert likeness.cosines(best) == pytest.approx(
+            {place: exact[place] for place in best}, abs=1e-6
+        )
 
 
 def test_words_make_chunks_and_their_neighbours_compared_exactly(monkeypatch):
