@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from stat import S_ISSOCK
 
-from vault_memory import __version__
 from vault_memory.vault import socket_names
 
 # `typing` has the same name, but would cost each hook 10 ms.
@@ -122,8 +121,8 @@ def _answer_from(connection: "socket", first: bytes) -> "Any":
     return json.loads(line)
 
 
-def setup_of(environment: Mapping[str, str]) -> "dict[str, Any]":
-    """Returns the version and the settings of a process.
+def setup_of(version: str, environment: Mapping[str, str]) -> "dict[str, Any]":
+    """Returns the version of this package and the settings of a process.
 
     An edit has the same effect in another process with the same ones.
     """
@@ -132,4 +131,4 @@ def setup_of(environment: Mapping[str, str]) -> "dict[str, Any]":
         for name, value in environment.items()
         if name.startswith("VAULT_MEMORY_") and name not in NOT_COMPARED
     }
-    return {"version": __version__, "zone": environment.get("TZ", ""), "settings": settings}
+    return {"version": version, "zone": environment.get("TZ", ""), "settings": settings}

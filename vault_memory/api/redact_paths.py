@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.search.open_vault import OpenVault
 
 HIDDEN = "…"
 _PATH = re.compile(r"(?<![\w.:/])/(?:[^\s/`'\",;:]+/)+[^\s`'\",;:]*")
 
 
-def folders_of(memory: "VaultMemory") -> list[str]:
+def folders_of(vault: "OpenVault") -> list[str]:
     """Return the folders of the machine that an answer could name, the longest name first."""
     folders = {
-        str(memory.root),
-        os.path.realpath(memory.root),
-        str(memory.vault.state.path),
-        str(memory.vault.cache),
+        str(vault.root),
+        os.path.realpath(vault.root),
+        str(vault.state.path),
+        str(vault.cache),
         str(Path.home()),
     }
     # The home of a service account may be the root, which is in every path.

@@ -101,7 +101,7 @@ class ScopedVault:
     def search(self, request: "requests.SearchRequest") -> Answer:
         """Find the lines that answer a question."""
         answer = self.ask("search", request.query, self.reads, read_request.options(request))
-        return {**answer, "hits": said_secrets.masked_hits(self._memory, answer["hits"])}
+        return {**answer, "hits": said_secrets.masked_hits(self._memory.vault, answer["hits"])}
 
     def context(self, request: "requests.ContextBody") -> Answer:
         """Compose the memory block for a prompt."""
@@ -128,7 +128,7 @@ class ScopedVault:
     def clean(self, text: str) -> str:
         """The text without folders of the machine."""
         # Fault: they contain names of its users.
-        return without_paths(text, folders_of(self._memory))
+        return without_paths(text, folders_of(self._memory.vault))
 
     # ---- conversations ---------------------------------------------------------------
 
@@ -142,18 +142,20 @@ class ScopedVault:
 
     def end_session(self, request: "requests.SessionRequest") -> "answers.EndedJson":
         """Say that a conversation is over."""
-        ended = self._memory.end_session(
-            request.session, user=self.caller.user, channel=self.caller.channel or None
+        answer: answers.EndedJson = as_json(
+            self._memory.end_session(
+                request.session, user=self.caller.user, channel=self.caller.channel or None
+            )
         )
-        answer: answers.EndedJson = as_json(ended)
         return answer
 
     def compact(self, request: "requests.CompactRequest") -> "answers.CompactedJson":
         """Sum a conversation up, and end it."""
-        compacted = self._memory.learning.compact(
-            request.session, request.text, user=self.caller.user, channel=self.caller.channel
+        answer: answers.CompactedJson = as_json(
+            self._memory.learning.compact(
+                request.session, request.text, user=self.caller.user, channel=self.caller.channel
+            )
         )
-        answer: answers.CompactedJson = as_json(compacted)
         return answer
 
     # ---- memory ----------------------------------------------------------------------
@@ -191,13 +193,12 @@ class ScopedVault:
         if (request.text is None) == (request.fact is None):
             raise UsageError("either `text` or `fact` says what to forget", hint="give one of them")
         if request.fact is None:
-            retracted = self._memory.forgetting.take_back(
+            return self._memory.forgetting.take_back(
                 str(request.text),
                 scopes=self.scopes,
                 note=request.note,
                 expected=request.expected_revision,
-            )
-            return retracted.as_json()
+            ).as_json()
         if request.note is not None:
             raise UsageError("a fact is known by its id alone", hint="leave `note` out")
         change = self._memory.facts.delete(
@@ -236,7 +237,7 @@ class ScopedVault:
         path = self._path(request.note, self.may_read)
         answer: answers.NoteTextJson = as_json(self._memory.read(path))
         if path.endswith(".jsonl"):
-            answer["text"] = said_secrets.masked_lines(self._memory, answer["text"])
+            answer["text"] = said_secrets.masked_lines(self._memory.vault, answer["text"])
         return answer
 
     def stats(self, request: "requests.NoArguments") -> "StatsJson":
@@ -255,7 +256,7 @@ class ScopedVault:
         answer: dict[str, Any] = dict(
             facts_json.of_about(memory.facts.entity(request.name, scopes=scopes))
         )
-        answer["hits"] = said_secrets.masked_hits(memory, answer["hits"])
+        answer["hits"] = said_secrets.masked_hits(memory.vault, answer["hits"])
         if request.on is not None:
             listed = memory.facts(scopes=scopes, entity=request.name, on=request.on)
             answer["facts"] = facts_json.of_facts(listed)["facts"]
@@ -291,4 +292,4 @@ class ScopedVault:
     def source(self, request: "requests.SourceArguments") -> Answer:
         """Follow a line, a fact or an id back to the turns behind it."""
         origin = self._memory.source(request.ref, scopes=self.reads, around=request.around)
-        return said_secrets.masked_source(self._memory, json_contract.of_source(origin))
+        return said_secrets.masked_source(self._memory.vault, json_contract.of_source(origin))

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
 
-from vault_memory import places
+from vault_memory import __version__, places
 from vault_memory.addons import table
 from vault_memory.api import exchange, vault_memory
 from vault_memory.cli import completer, edit_rendering, options, quick_record, root, terminal
@@ -377,7 +377,7 @@ def ask(
     vault = os.stat(_vault_of(arguments))
     config = _config_of(arguments)
     setup = {
-        **exchange.setup_of(os.environ),
+        **exchange.setup_of(__version__, os.environ),
         "vault": [vault.st_dev, vault.st_ino],
         "config": os.path.realpath(config) if config else "",
     }

@@ -44,7 +44,7 @@ def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     status = error.http_status
     if isinstance(error, daemon_client.DaemonRefused):
         status = STATUS.get(error.exit_code, 500)
-    folders = folders_of(memory)
+    folders = folders_of(memory.vault)
     details = error.as_json() | {"hint": HINTS.get(error.code, error.hint)}
     payload = hidden(details, folders)
     # The owner of the machine reads in the log what is wrong with it.

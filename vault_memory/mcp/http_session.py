@@ -61,7 +61,7 @@ class Serving:
         if hint := HINTS.get(error.code, error.hint):
             paragraphs.append(f"hint: {hint}")
         text = "\n\n".join(safe(paragraph) for paragraph in paragraphs if paragraph)
-        folders = folders_of(self.memory)
+        folders = folders_of(self.memory.vault)
         if error.http_status >= 500:
             return without_paths(text, folders)
         return str(hidden(text, folders))

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vault_memory import __version__
 from vault_memory.api import json_contract, read_request
 from vault_memory.api.exchange import setup_of
 from vault_memory.contract import as_json
@@ -198,7 +199,10 @@ class EditRequests:
         # Fault (C56): another vault may have the same path as before. Inodes tell the
         # two apart.
         root = os.stat(memory.root)
-        own = {**setup_of(memory.vault.environment), "vault": [root.st_dev, root.st_ino]}
+        own = {
+            **setup_of(__version__, memory.vault.environment),
+            "vault": [root.st_dev, root.st_ino],
+        }
         of_command = {name: setup.get(name) for name in own}
         config = setup.get("config") or os.path.realpath(memory.vault.state.config_file)
         has_other_config = config != _named(memory.vault.config_file)

@@ -16,7 +16,7 @@ import pytest
 from tests.addons.hosts.test_hook import HOSTS, MINE, RECALL, hook, payload, turns
 from tests.scenarios.outside import Outside, at, until
 from tests.warm import PATIENT_SECONDS
-from vault_memory import VaultMemory
+from vault_memory import VaultMemory, __version__
 from vault_memory.addons.hosts import hook_command
 from vault_memory.api.exchange import exchange, setup_of
 
@@ -116,7 +116,7 @@ def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(tmp_
     with place.daemon():
         status = os.stat(place.vault)
         setup = {
-            **setup_of(place.environment),
+            **setup_of(__version__, place.environment),
             "vault": [status.st_dev, status.st_ino],
             "config": "",
         }

@@ -323,7 +323,7 @@ def _rendered(
 
 def _failure(page: PageParts, error: VaultMemoryError, request: Request) -> Response:
     target = sign_in_target(error, request) if page.passphrases.any() else ""
-    return error_view(error, request, folders_of(page.memory), target)
+    return error_view(error, request, folders_of(page.memory.vault), target)
 
 
 def error_view(
