@@ -11,6 +11,7 @@ from vault_memory.addons.fleet.fleet_errors import Pending
 from vault_memory.addons.fleet.ledger.contract import Lease
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost, LedgerAway
 from vault_memory.addons.fleet.visit import Visit
+from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.vault.marker import new_id
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
     from vault_memory.learning.remember import Remembered
+    from vault_memory.rules.paths.scopes import Caller
 
 FIRST_RETURN = 2.0
 LONGEST_RETURN = 30.0
@@ -146,6 +148,12 @@ class AcknowledgedMemory:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._memory, name)
+
+    def as_seen_by(self, caller: "Caller") -> ScopedVault:
+        """Return this vault with the scopes of a caller; see `VaultMemory.as_seen_by`."""
+        # Fault: a view of the vault itself would answer writes that the ledger does not keep.
+        memory: Any = self
+        return ScopedVault(memory, caller)
 
     def record_turn(self, **keywords: Any) -> "Recorded":
         """Record one turn; see `VaultMemory.record_turn`."""
