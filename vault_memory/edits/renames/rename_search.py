@@ -131,7 +131,8 @@ class RenameSearch:
         displaced = [
             path
             for path, last in self.sight.seen.items()
-            if self.sight.is_changed(path, last)
+            if path in self.sight.notes
+            and self.sight.is_changed(path, last)
             and self.vault.is_note(path)
             and (note := self.vault.read(path))
             and self.vault.is_another(note, *last)
