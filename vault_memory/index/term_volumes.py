@@ -5,9 +5,9 @@ numbers, so an index that was updated step by step has the same counts as a new 
 """
 
 import json
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
+from sys import byteorder
 from typing import Any, NamedTuple
 
 from vault_memory.database.connection import Connection
@@ -117,7 +117,7 @@ def _put_lengths(connection: Connection, first_id: int, words: Iterable[int]) ->
     """Write the words of new chunks. There are no chunks with higher ids."""
     first, start = divmod(4 * first_id, _ROW)
     [(_, before)] = _blocks(connection, [first])
-    row = before[:start] + array("I", words).tobytes()
+    row = before[:start] + b"".join(number.to_bytes(4, byteorder) for number in words)
     row += bytes(-len(row) % _ROW)
     connection.executemany(
         "INSERT OR REPLACE INTO chunk_length VALUES (?, ?)",
