@@ -51,7 +51,7 @@ TABLES = tomllib.loads(
     Path(abbreviations.__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
 SHORT = {
-    language: sorted({*table["never"], *table["open"]} or {"inc", "dr", "u.s", "a.m"})
+    language: f"{table['never']} {table['open']}".split() or ["inc", "dr", "u.s", "a.m"]
     for language, table in TABLES.items()
 }
 QUOTED = ("“Stop. Go on.”", "«Stop. Go on.»", "„Stop. Go on.“", "「Stop。Go on。」")
