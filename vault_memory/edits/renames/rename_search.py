@@ -130,9 +130,8 @@ class RenameSearch:
         # Another note has the name of one that was seen there.
         displaced = [
             path
-            for path, last in self.sight.seen.items()
-            if path in self.sight.notes
-            and self.sight.is_changed(path, last)
+            for path in sorted(self.sight.seen.keys() & self.sight.notes.keys())
+            if self.sight.is_changed(path, last := self.sight.seen[path])
             and self.vault.is_note(path)
             and (note := self.vault.read(path))
             and self.vault.is_another(note, *last)
