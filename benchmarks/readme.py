@@ -10,22 +10,22 @@ from benchmarks.table import Row
 README = Path(__file__).parent.parent / "README.md"
 FIGURES = (
     "cold text index, 10,000 notes",
-    "rescan with nothing changed, 10,000 notes",
     "save → found, daemon running",
     "search by words, all 12 scopes",
     "search with vectors, all 12 scopes",
     "embedding",
     "`search` as a new process, 1,000 notes",
-    "`--help`",
-    "`mcp` until its tools are listed",
     "`hook` for a prompt",
     "`append`",
+    "first start of `run`",
     "idle daemon, 1,000 notes",
     "requests of `sync --once`, 250 notes on a Nextcloud",
-    "memory block for a prompt",
     "one turn by a call of Python",
-    "daemon start",
-    "100,000 notes",
+    "memory block for a prompt",
+    "daemon start, 50,000",
+    "100,000 notes, save",
+    "100,000 notes, idle",
+    "100,000 notes, `search`",
 )
 """How the names of the rows begin that README shows, in the order of a run"""
 MODULES = (
@@ -33,7 +33,7 @@ MODULES = (
     *("prompting", "scale"),
 )
 """The benchmarks that measure them"""
-HEAD = "| What | Measured | Others |\n|---|---|---|\n"
+HEAD = "|What|Measured|Others|\n|---|---|---|\n"
 TABLE = re.compile(r"(?<=## How fast\n\n).*?(?=\n\n(?!\|))", re.DOTALL)
 
 
@@ -51,6 +51,6 @@ def write(rows: Iterable[Row], load: float, readme: Path = README) -> None:
         f" {os.cpu_count()} processors\nwith a load of {load:.1f} before it: CPU time of one core,"
         " medians. Beside it what other programs take, or `python -c pass`.\n\n"
     )
-    lines = [f"| {row.figure} | {row.ours} | {row.peer} |\n" for row in shown]
+    lines = [f"|{row.figure}|{row.ours}|{row.peer}|\n" for row in shown]
     page = readme.read_text("utf-8")
     readme.write_text(TABLE.sub(lambda _: f"{text}{HEAD}{''.join(lines)}".rstrip(), page), "utf-8")

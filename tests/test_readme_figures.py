@@ -20,10 +20,10 @@ def test_a_run_replaces_the_table_and_tells_the_load(tmp_path: Path):
 
     readme.write(map(row, [*readme.FIGURES, "another figure"]), 0.25, page)
 
-    before, _, after = page.read_text().partition("| What | Measured | Others |")
+    before, _, after = page.read_text().partition("|What|Measured|Others|")
     assert before.startswith("# A\n\n## How fast\n\n")
     assert "load of 0.2" in before
-    rows = [f"| {figure} | 5 CPU ms | 9 CPU ms |" for figure in readme.FIGURES]
+    rows = [f"|{figure}|5 CPU ms|9 CPU ms|" for figure in readme.FIGURES]
     assert after.split("\n\n") == ["\n".join(["", "|---|---|---|", *rows]), "And more.\n"]
 
 
